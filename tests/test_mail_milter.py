@@ -166,7 +166,7 @@ def test_what_both_agree_on():
     assert struct.unpack(">III", answer[5:]) == (6, protocol.WANTED_ACTIONS, steps)
     assert negotiated(struct.pack(">III", 2, 0x3F, 0x7F))[1] == 0  # an old Sendmail
     for offer, told in (
-        (b"", "too short"),
+        (b"", "options in 0 bytes"),
         (struct.pack(">III", 1, 0x3F, 0), "version 1"),
         (struct.pack(">III", 6, 0x01, 0), "change headers"),
     ):

@@ -202,7 +202,7 @@ class TextExplanation(Explanation):
     def describe(
         self, row: int = 0, most: int = 10, *, label: Any = None, against: Any = None
     ) -> str:
-        """Return the words of one text that favour a class over another, and its unknown words."""
+        """Return the largest contributions of the words of one text, and its unknown words."""
         told = super().describe(row, most, label=label, against=against)
         strange = list(self.unknown[row])
         if not strange:

@@ -447,8 +447,8 @@ def counting_as(family: Family, counting: Mapping[str, Any]) -> Family:
         names = {*counting, *family.counting}
         changed = sorted(k for k in names if counting.get(k) != family.counting.get(k))
         raise ValueError(
-            f"{', '.join(changed)} decides what is counted and cannot be changed on a fitted "
-            "model. Fit again with the new value."
+            "Options that decide what is counted cannot be changed on a fitted model: "
+            f"{', '.join(changed)}. Fit again to change them."
         )
     return recast(counting)
 

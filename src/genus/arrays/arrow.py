@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 
 def numbers(values: NDArray[Any]) -> Any:
-    """Convert an array of numbers to an Arrow array of the same type; copy only if it has gaps.
+    """Convert an array of numbers to an Arrow array of the same type.
+
+    Only an array that is not contiguous is copied.
 
     >>> numbers(np.array([1.5, 2.0])).to_pylist()
     [1.5, 2.0]

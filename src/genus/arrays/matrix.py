@@ -147,7 +147,7 @@ def in_threads(work: Callable[[Iterator[Task]], Result], tasks: Sequence[Task]) 
     """Divide tasks into contiguous runs, one per thread; return the runs' results in order.
 
     This is for work in NumPy, which releases the interpreter's lock. Meanwhile BLAS uses one thread
-    per call: several would wait for each other at every chunk, on a busy machine almost forever.
+    per call. Several would wait for each other at every chunk, which takes long on a busy machine.
     """
     if len(tasks) <= 1:
         return [work(iter(tasks))]

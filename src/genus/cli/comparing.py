@@ -24,9 +24,9 @@ from genus.cli.arguments import File
     "--repeats",
     type=click.IntRange(1, 1000),
     metavar="N",
-    help="How often to split the rows into training and test rows, rounded up to a multiple of the "
-    "number of blocks: ten, or fewer if classes are small.  [default: three times that number, "
-    "or that number for more than 1,000 rows]",
+    help="The number of splits into training and test rows, rounded up to a multiple of ten (of "
+    "a smaller number if classes are small).  [default: 30, or 10 for more than 1,000 rows; fewer "
+    "if classes are small]",
 )
 @click.option(
     "--patience",
@@ -53,7 +53,8 @@ def compare(
 
     Fits genus, logistic regression and a perceptron to training sets of growing size, many times,
     and evaluates each on the remaining rows. The model of genus is GDA if all columns are numbers.
-    It is naive Bayes if some are not, if there are very many, or if many rows miss values.
+    It is naive Bayes if some columns are not, if there are very many columns, or if many rows have
+    missing values.
 
     \b
     Examples:

@@ -80,9 +80,10 @@ def sentence(error: Exception) -> str:
     told = " ".join(str(error).split())
     if isinstance(error, ValueError | OSError) and told:
         return told
+    problem = f"{type(error).__name__}: {told}".rstrip(": .")
     return (
-        f"This is a bug in genus: {type(error).__name__}: {told} Please report it, with the "
-        "output of the same command under GENUS_TRACEBACK=1."
+        f"This is a bug in genus: {problem}. Please report it. Set "
+        "GENUS_TRACEBACK=1, run the command again, and include its output."
     )
 
 

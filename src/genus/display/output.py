@@ -105,7 +105,7 @@ def format_of(path: str) -> str:
         if os.path.exists(path) and not os.path.isfile(path):
             return "csv"  # /dev/stdout and similar
         raise ValueError(
-            f"The suffix of {path!r} does not tell its format. Give a name that ends in .csv, "
+            f"The suffix of {path!r} names no known format. Give a name that ends in .csv, "
             ".tsv, .parquet, .feather or .jsonl; to compress it, add .gz, .bz2, .xz or .zst, as "
             "in .csv.gz."
         )

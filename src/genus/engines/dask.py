@@ -68,7 +68,7 @@ class DaskPartitions:
         except pa.ArrowException as error:
             raise TableError(
                 f"The partitions of the Dask collection have different types: {error}. Give "
-                "every key values of one type."
+                "the values of each key one type."
             ) from None
 
     @property

@@ -149,7 +149,7 @@ def number(column: Any) -> Any:
 
 
 def there(x: Any) -> Any:
-    """Return an expression for whether a number is present."""
+    """Return an expression that is true if a number is neither NULL nor NaN."""
     return x.notnull() & ~x.isnan()
 
 
@@ -176,7 +176,7 @@ def totals(rows: Any) -> dict[str, Any]:
 
 
 def tallies(rows: Any, size: int, needs: Needs) -> dict[str, Any]:
-    """Return the count, the sum and the bounds of each column."""
+    """Return the weight of the present values, the sum, and the bounds of each column."""
     found = {}
     for j in range(size):
         x = rows[f"x{j}"]
@@ -224,7 +224,7 @@ def moments(rows: Any, groups: Groups, origin: Array, pairs: bool) -> dict[str, 
 
 
 def by_label(y: Any, groups: Groups, numbers: Array) -> Any:
-    """Return an expression for the number of a row's label; a float if all numbers are equal."""
+    """Return an expression for a label's element of `numbers`; a float if all are equal."""
     if (numbers == numbers[:1]).all():
         return float(numbers[0]) if len(numbers) else 0.0
     known = zip(groups.listed, numbers.tolist(), strict=True)

@@ -128,7 +128,7 @@ class CategoricalNB(CategoryClassifier, DiscreteClassifier):
         """Check an option that has one number for each value of each column, column by column."""
         if len(given) != self.n_features_in_:
             raise ValueError(
-                f"{name} must have one list for each of the {self.n_features_in_} columns, and has "
+                f"{name} must have one list for each of the {self.n_features_in_} columns, but has "
                 f"{len(given)}; got {given!r}."
             )
         parts = [numbers(name, part) for part in given]

@@ -41,7 +41,7 @@ class CategoryClassifier(GenerativeClassifier):
         self._warn_of_measurements(model)
 
     def _warn_of_measurements(self, model: Model) -> None:
-        """Warn if columns of fractional numbers have about as many values as rows."""
+        """Warn if a column of fractions has more different values than a tenth of the rows."""
         keys, rows = model.statistics.keys or (), int(model.class_weights.sum())
         many = [
             j

@@ -238,5 +238,5 @@ def refuse_more_than_rows(counts: Array, rows: Rows, named: list[str]) -> None:
         k, j = np.argwhere(above)[0].tolist()
         raise ValueError(
             f"counts has {counts[k, j]:g} for {named[j]} in class {labels.show(rows.classes[k])}, "
-            f"which has {rows.weights[k]:g} rows. Count the same rows for counts and rows."
+            f"which has {rows.weights[k]:g} rows. Compute counts and rows from the same data."
         )

@@ -47,7 +47,7 @@ Progress = Callable[[int], None]
 
 
 class Outgrown(Exception):
-    """A column that the plan took for empty or constant has other values."""
+    """Rows have values that the plan did not expect, such as any value in an empty column."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -54,7 +54,7 @@ class DiscreteClassifier(GenerativeClassifier):
         return Smoothing(m=m, p=None if self.p is None else self._check_guess())
 
     def _check_guess(self) -> Any:
-        """Return p, a prior of 0 or more for all columns or for each; raise an error if invalid."""
+        """Return the prior p, one number or one per column; raise an error if p is invalid."""
         p = numbers("p", self.p)
         if (p < 0).any() or (p > MOST_PSEUDO_COUNT).any():
             raise ValueError(

@@ -64,7 +64,9 @@ def gaussian_form(offset: Array, slope: Array, centre: Array) -> tuple[Array, Ar
 def scikit_learn_form(slope: Array, constant: Array) -> tuple[Array, Array]:
     """Return θ and b in scikit-learn's form: for two classes the difference, (1, n) and (1,)."""
     if len(slope) < 2:
-        raise ValueError("The logistic form needs two classes, but there is one. Fit more.")
+        raise ValueError(
+            "The logistic form needs two classes, but there is one. Add rows of another class."
+        )
     if len(slope) == 2:
         return slope[1:] - slope[:1], constant[1:] - constant[:1]
     return slope, constant

@@ -316,7 +316,7 @@ class Fitting(Core):
     # Errors
 
     def _report_single_class(self, only: str) -> None:
-        """Warn that there is only one class; if a column of a table is the target, fail."""
+        """Warn that there is only one class, or raise an error if the target is a column."""
         if self._target is not None:
             raise TableError(
                 f"The target {self._target!r} is always {only}; there is only one class. Give rows "

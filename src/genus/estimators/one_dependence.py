@@ -1,4 +1,4 @@
-"""Classifiers of categories that depend on each other: `TAN` and `AODE`."""
+"""Classifiers of columns of categories that depend on each other: `TAN` and `AODE`."""
 
 from __future__ import annotations
 

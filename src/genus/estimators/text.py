@@ -192,9 +192,9 @@ class TextClassifier(LinearClassifier):
         model = super()._read_arrays(texts.take(rows), known, weights, True, True)
         if len(model.classes) < 2:
             raise ValueError(
-                "The number of classes has to be greater than one, because texts without a label "
-                f"may be of any; all labels are {labels.show(model.classes[0])}. Label some texts "
-                "of each class."
+                "The number of classes has to be greater than one to learn from texts without a "
+                f"label; all labels are {labels.show(model.classes[0])}. Label some texts of each "
+                "class."
             )
         documents = self._tokenizer().encode(texts.take(others))
         light = np.ones(len(others)) if checked is None else checked[others]

@@ -445,7 +445,7 @@ def bin_keys(bins: Bins, X: Matrix, j: int) -> tuple[Axis, NDArray[np.int64]]:
 def numbers(
     bins: Bins, column: Column, bin_of_row: NDArray[np.intp], rng: np.random.Generator
 ) -> Array:
-    """Draw a number from each row's bin, like the counted numbers; uniformly if they are unknown.
+    """Draw a number from each row's bin: by the counts of its cells, or uniformly without counts.
 
     On a grid it is the smallest number of a cell, so that whole numbers stay whole.
     """

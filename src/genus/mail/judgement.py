@@ -6,9 +6,9 @@ Raina, Shen, Ng & McCallum 2003),
     s = Σ_g β_g x_g + β_0,
 
 with weights β ≥ 0. They are fitted to lessons whose evidence is computed from counts without these
-lessons: lessons are left out in blocks of neighbours, in the order in which they were learned. What
-is peculiar to a time (a campaign, a route) leaves with its block, so evidence that does not last
-gets little weight.
+lessons: a lesson is left out together with its block, the lessons that were learned at about the
+same time. Tokens that occur at that time only (of a campaign, of a route) are then unknown, so
+evidence that does not last gets little weight.
 
 A message is spam if its score, less a doubt d, is above a threshold t. The threshold follows from
 the accepted loss α, a share of ham. Both are estimated from the scores of lessons without their
@@ -282,7 +282,7 @@ def judge(sample: Sample, changes: int = 0) -> Judgement:
 
 
 def blocks(spam: NDArray[np.bool_], number: int) -> NDArray[np.intp]:
-    """Return the block of each lesson: neighbours in time, with equal shares of each class."""
+    """Divide the lessons of each class, in order, into equal blocks; return each lesson's block."""
     block = np.empty(len(spam), np.intp)
     for labelled in (spam, ~spam):
         size = np.count_nonzero(labelled)

@@ -245,7 +245,7 @@ def is_attached(about: About) -> bool:
 
 
 def is_text(kind: str) -> bool:
-    """Return whether parts of this type are read as text, as multiparts without parts are."""
+    """Return whether parts of this type are read as text; so are multiparts without inner parts."""
     return kind.startswith(("text/", "multipart/", "message/", "application/xhtml"))
 
 

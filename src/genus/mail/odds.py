@@ -31,7 +31,7 @@ BOUND = 2.0  # b
 
 
 def log_odds(tokens: Tokens, counts: Counts | Array, totals: Totals | tuple[float, float]) -> Array:
-    """Return each token's log-odds of spam, from counts (n, 2), UNIT for each message."""
+    """Return each token's log-odds of spam, from counts (n, 2); a message counts as UNIT."""
     ham, spam = totals.weights if isinstance(totals, Totals) else totals
     counts, ham, spam = start().added(tokens, counts, ham, spam)
     ε = 2 * PSEUDO / max(ham + spam, 1.0)

@@ -411,7 +411,7 @@ def shift(change: Change, more: Sequence[Lesson], less: Sequence[Lesson]) -> Non
 
 
 def no_more_than(tokens: int, lessons: Sequence[Lesson]) -> Sequence[Lesson]:
-    """Return as many of the first lessons as have at most `tokens` tokens in total."""
+    """Return as many lessons from the start as have at most `tokens` tokens in total."""
     sizes = np.cumsum([len(each.tokens) for each in lessons])
     return lessons[: int(np.searchsorted(sizes, tokens, side="right"))]
 

@@ -213,7 +213,7 @@ def of_part(part: Part, pieces: Pieces) -> None:
 
 
 def of_text(part: Part, pieces: Pieces, where: str, plan: WordPlan) -> Iterator[Stretch]:
-    """Yield the text of a part, and its hidden text."""
+    """Yield the text of a part, and its hidden text; add tokens for its links and markup."""
     text, page = part.text or "", part.page
     if page is not None:
         if page.comments:

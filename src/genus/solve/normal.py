@@ -101,8 +101,8 @@ class Factor:
 def solve_lower(lower: Array, b: Array, transposed: bool = False) -> Array:
     """Return L⁻¹ b, or L⁻ᵀ b if `transposed`, for a lower triangle L (n, n) and b (n, m).
 
-    SciPy's `solve_triangular` also estimates the condition of L, with threads that wait for each
-    other: milliseconds for four columns if other programs run.
+    SciPy's `solve_triangular` also estimates the condition of L, in threads that wait for each
+    other. If other programs run, that takes milliseconds even for four columns.
     """
     solved: Array = dtrsm(1.0, lower.T, b, trans_a=not transposed)
     return solved

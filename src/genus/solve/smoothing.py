@@ -59,7 +59,7 @@ class Smoothing:
         guess = np.broadcast_to(1 / max(size, 1) if p is None else np.asarray(p, float), (size,))
         if size and not np.isclose(guess.sum(), 1.0):
             raise ValueError(
-                f"p adds up to {guess.sum():g} over the {size} values{where(column)}; a guess of "
+                f"p adds up to {guess.sum():g} over the {size} values{where(column)}; prior "
                 "probabilities must add up to 1. Leave p out for 1 / (number of values)."
             )
         return self.m * guess

@@ -22,9 +22,10 @@ from genus.statistics.group import GATHERED
 
 @dataclass(frozen=True, eq=False)
 class Dealt:
-    """Rows X of classes[y], weights and folds; and the statistics of all rows and of each fold.
+    """Rows that are dealt into folds, with the statistics of all rows and of each fold.
 
-    `whole` may contain more rows than these.
+    Row i is X[i], with the class classes[y[i]], weight[i] and fold[i]. `parts` are the statistics
+    of the folds, and `whole` those of all rows, which may be more than the rows in X.
     """
 
     X: Any

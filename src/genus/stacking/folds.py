@@ -23,7 +23,10 @@ from genus.statistics import Array
 
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """Rows X of classes[y], their weights and folds, and a model of each fold."""
+    """Rows that are dealt into folds, and `parts`, a model of each fold.
+
+    Row i is X[i], with the class classes[y[i]] and fold[i]; `weight` is None if all rows weigh 1.
+    """
 
     X: Matrix
     y: Codes

@@ -87,8 +87,8 @@ class Prior:
         """The inverse covariance of w and b, (G + K, G + K).
 
         Adding the same number to all b changes no probability. So the sum of b - centre is also
-        drawn to zero: this makes the solution unique even if `constant_ridge` is 0, and changes
-        nothing if it is positive.
+        shrunk towards zero: this makes the solution unique even if `constant_ridge` is 0, and
+        changes nothing if it is positive.
         """
         G, K = len(self.start), len(self.centre)
         whole = np.zeros((G + K, G + K))

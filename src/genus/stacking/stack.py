@@ -2,8 +2,8 @@
 
     p(k|x) = (1 - ε) softmax_k(Σ_g w_g F_kg(x) + b_k) + ε share_k
 
-F are scores of every class by every kind of evidence, out of fold. The weights are shrunk towards a
-`Prior`. The doubt ε is the share of rows that may be mislabelled.
+F holds an out-of-fold score for each row, class and kind of evidence. The weights are shrunk
+towards a `Prior`. The doubt ε is the share of rows that may be mislabelled.
 
 Symbols: m rows, K classes, G kinds of evidence.
 """

@@ -40,7 +40,7 @@ class Belief:
 
     @classmethod
     def of(cls, names: Sequence[str], weights: Array, precision: Array) -> Belief:
-        """Return the information that rows give, from their best weights and curvature."""
+        """Return the belief with these best weights, and the curvature there as `precision`."""
         order = np.argsort(names)
         sorted_names = tuple(names[i] for i in order)
         inner = precision[np.ix_(order, order)]

@@ -30,7 +30,7 @@ class ImpossibleError(ValueError):
     """
 
     def __init__(self, of_other_rows: bool = False) -> None:
-        super().__init__("No rows can produce this result.")
+        super().__init__("No rows can produce the difference. Subtract only what was added before.")
         self.of_other_rows = of_other_rows
 
 

@@ -233,7 +233,7 @@ def is_slim(table: Array) -> bool:
 
 
 def slim(table: Array) -> Array:
-    """Return a table without the repeated columns."""
+    """Return one column if all columns of a table are the same in memory, else the table."""
     return table[:, :1] if is_slim(table) else table
 
 

@@ -134,4 +134,5 @@ def sentence(error: BaseException) -> str:
         return "There is not enough memory. Use fewer rows or columns."
     if isinstance(error, ValueError | OSError) and told:
         return told
-    return f"This is a bug in genus: {type(error).__name__}: {told}"
+    problem = f"{type(error).__name__}: {told}".rstrip(": .")
+    return f"This is a bug in genus: {problem}. Please report it."

@@ -17,8 +17,8 @@ PORT = 783
 @click.option(
     "--listen",
     type=servers.Address(),
-    help=f"Listen on TCP.  [default: {servers.HOST}:{PORT}, without --socket or a socket "
-    "of systemd]",
+    help=f"Listen on TCP.  [default: {servers.HOST}:{PORT}, if there is no --socket and "
+    "no socket from systemd]",
 )
 @click.option(
     "--users",

@@ -42,8 +42,8 @@ def stats(as_json: bool, store: str | None, site: str | None, ham_loss: float | 
 def verify(store: str | None) -> None:
     """Check that the store is undamaged.
 
-    Adds up all learned messages (lessons) again and compares the sums with the counts, and every
-    row with its checksum. The exit code is 1 if anything is wrong.
+    Adds up all learned messages (lessons) again, compares the sums with the counts, and compares
+    every row with its checksum. The exit code is 1 if anything is wrong.
 
     \b
     Example:

@@ -123,8 +123,9 @@ def watch(
     into Trash are not learned, nor are those that this command moves. Mail that was read and has
     stayed in the inbox for three days is learned as ham, until the store holds 100 messages of ham
     plus 2 for each message of spam; mail that the filter was unsure about is learned beyond that.
-    --no-learn-inbox switches that off. Mail that arrives while the command is not running is sorted
-    when it starts again. Mail from before its first start is left alone, unless --all is given.
+    Only mail that the user moves is learned if --no-learn-inbox is given. Mail that arrives while
+    the command is not running is sorted when it starts again. Mail from before its first start is
+    left alone, unless --all is given.
 
     The password comes from --password-file, --password-command or $GENUS_IMAP_PASSWORD. The
     command reports what it does on stderr. Ctrl-C and SIGTERM end it, with exit code 0.

@@ -189,9 +189,9 @@ def compare(
     X is a matrix, a list of texts, or anything that TableClassifier reads; y holds its labels, or
     is the name of the target column. By default the model is GDA for numbers and naive Bayes for
     everything else. Columns named in `ignore` are left out. `repeats` is the number of splits into
-    training and test rows, rounded up to a multiple of the number of blocks: ten, or fewer if
-    classes are small. `patience` is the number of seconds that each model may take. `progress` is
-    called with the number of points finished since the last call, and the number of all points.
+    training and test rows, rounded up to a multiple of ten (of a smaller number if classes are
+    small). `patience` is the number of seconds that each model may take. `progress` is called with
+    the number of points finished since the last call, and the number of all points.
 
     >>> from sklearn.datasets import load_iris
     >>> found = compare(*load_iris(return_X_y=True), repeats=10)

@@ -22,7 +22,7 @@ def measured(work: Callable[[], T]) -> tuple[T, float, int | None]:
 
 
 def reset_peak() -> int | None:
-    """Reset the peak memory and return the memory in use; None on systems other than Linux."""
+    """Reset the peak memory and return the memory in use; None unless Linux allows it."""
     gc.collect(1)  # older objects existed before, and collecting them is slow
     try:
         ctypes.CDLL(None).malloc_trim(0)  # otherwise freed memory would be reused and not show

@@ -59,7 +59,10 @@ class Encoded:
 
 
 class Encodings:
-    """The encoded rows for each point of the curves, kept for the next model up to MOST_KEPT."""
+    """The encoded rows for each point of the curves.
+
+    Up to MOST_KEPT bytes of them are kept for the next model; the others are encoded again.
+    """
 
     def __init__(self, given: Material) -> None:
         self.given = given

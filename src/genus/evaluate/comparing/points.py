@@ -49,7 +49,7 @@ class Line:
     """A model's error and log loss by size and repeat, (S, R); NaN if it was not fitted.
 
     `seconds` (S,) is the time of a single fit, and `memory` the bytes at the largest size.
-    `probabilities` are out-of-fold predictions for the blocks that were dealt first.
+    `probabilities` are the out-of-fold predictions after the rows were dealt for the first time.
     """
 
     name: str

@@ -44,7 +44,7 @@ class Bend:
 
 @dataclass(frozen=True)
 class Posterior:
-    """Whether a model's log-odds are linear: `gain` is what a squared term takes off the log loss.
+    """Whether a model's log-odds are linear: `gain` is the log loss saved by a squared term.
 
     `p_value` is that of the squared term. `slope` is the factor that would correct the log-odds.
     Below 1 the model is overconfident, unless `p_slope` shows that this may be chance.

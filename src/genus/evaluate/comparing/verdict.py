@@ -186,14 +186,17 @@ def beats_a_guess(curves: Curves, size: int) -> bool:
 
 
 def last_common(a: Line, b: Line) -> int | None:
-    """Return the largest size at which both models have two repeats."""
+    """Return the largest size at which both models have two or more repeats."""
     both = (~np.isnan(a.error) & ~np.isnan(b.error)).sum(axis=1) >= 2
     there = np.flatnonzero(both)
     return int(there[-1]) if len(there) else None
 
 
 def chosen(ours: str, theirs: str, error: Lead | None, loss: Lead | None) -> tuple[str, float, str]:
-    """Return the better model by error, then by log loss, else ours; its confidence; and why."""
+    """Return the model to use, its confidence, and the reason.
+
+    It is the one with clearly the lower error, or else the lower log loss, or else our own model.
+    """
     if error is not None and error.is_clear:
         use, other = (ours, theirs) if error.gap > 0 else (theirs, ours)
         low, high = sorted((error.first, error.second))

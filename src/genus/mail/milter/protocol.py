@@ -68,7 +68,9 @@ def remove_header(name: bytes, number: int) -> bytes:
 def negotiated(data: bytes) -> tuple[bytes, int]:
     """Return the answer to a server's offer, and the steps that both agree on."""
     if len(data) < OPTIONS.size:
-        raise NoMilterProtocol("the offer of the mail server is too short")
+        raise NoMilterProtocol(
+            f"the mail server offers its options in {len(data)} bytes; {OPTIONS.size} are needed"
+        )
     version, actions, steps = OPTIONS.unpack_from(data)
     if version < 2:
         raise NoMilterProtocol(f"the mail server speaks version {version}; 2 or later is needed")

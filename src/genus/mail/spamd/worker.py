@@ -246,7 +246,7 @@ class Worker:
 
 
 class Talk(asyncio.Protocol):
-    """A connection to a client, which lasts until the client closes it or is too slow."""
+    """A connection to a client; it is closed if the client is too slow, or to make room."""
 
     transport: asyncio.Transport
 

@@ -37,8 +37,8 @@ def whole(value: object) -> int:
 class Lesson:
     """The hash of a message's content, its class, and the hashes of its tokens, ascending.
 
-    `day` is when it was learned, in days since 1970; `weight` is its weight then, UNIT for one
-    message, and `halvings` is how often the weight was halved since.
+    `day` is when it was learned, in days since 1970, `weight` is its weight then (UNIT, unless it
+    was imported), and `halvings` is how often the weight was halved since.
     """
 
     digest: bytes
@@ -55,7 +55,7 @@ class Lesson:
 
     @property
     def counts_for(self) -> int:
-        """Return the lesson's present weight, UNIT for one message."""
+        """Return the lesson's present weight; a message that counts in full has UNIT."""
         return self.weight >> self.halvings
 
     @property

@@ -47,7 +47,7 @@ def remove_log(path: Path, log: tuple[int, int] | None) -> None:
 
 
 def frozen(path: Path) -> tuple[int, ...] | None:
-    """Return a value that changes with a read-only file, or None if the file can be written.
+    """Return a value that changes whenever a read-only store does; None if it may be in use.
 
     A site's store may be in a folder that its users cannot write to, although SQLite needs files
     beside a store that is in use. If there are no such files, nobody is changing the store.

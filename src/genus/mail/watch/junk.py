@@ -143,7 +143,7 @@ class Junk:
         return next((met for met in found if met.own == letter.uid), found[0] if found else None)
 
     def left(self, letter: Head, name: str) -> list[str]:
-        """Return the keys of the same message among those that left Junk, open searches first."""
+        """Return the keys of the notes in `gone` on this message; those that are not done first."""
         found = [key for key, gone in self.notes.gone.items() if is_same(gone, letter, name)]
         return sorted(found, key=lambda key: self.notes.gone[key].done)
 

@@ -120,7 +120,7 @@ def is_idle(summary: Any, own: Any) -> bool:
 def ranked(summary: Any) -> list[Any]:
     """Sort columns by how far they move the odds; texts that hardly help come last.
 
-    A word that occurs once moves the odds of its own row, but tells nothing about other rows.
+    A word that occurs once moves the odds of its own row, but does not help to predict others.
     """
     return sorted(summary.columns, key=lambda own: is_idle(summary, own))
 

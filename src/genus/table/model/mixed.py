@@ -232,8 +232,8 @@ class Mixed:
         changed = [k for k, v in how.options.items() if counting.get(k) != v]
         if changed:
             raise ValueError(
-                f"{', '.join(changed)} decides what is counted and cannot be changed on a "
-                "fitted model. Fit again to change it."
+                "Options that decide what is counted cannot be changed on a fitted model: "
+                f"{', '.join(changed)}. Fit again to change them."
             )
         return replace(self, how=how)
 

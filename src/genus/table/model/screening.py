@@ -107,7 +107,7 @@ class Cells:
 
 
 def missing_gains(columns: Sequence[Counted], rows: Array) -> Array:
-    """Return what missing values tell about the class, by column, (n,), in nats per row, ≥ 0."""
+    """Return the information of missing values about the class, (n,), in nats per row, ≥ 0."""
     there = np.stack([column.there for column in columns], axis=1)
     counts = np.stack([there, np.maximum(rows[:, None] - there, 0.0)], axis=2)
     starts = np.arange(0, 2 * len(columns), 2)

@@ -199,7 +199,7 @@ class Drawn:
 
 
 def out_of_fold(family: Mixed, statistics: Compound, classes: Axis) -> OutOfFold | None:
-    """Score each row of the sample by the other folds; None if there is only one class."""
+    """Score the sample's rows by models of the other folds; None if there is only one class."""
     drawn = Drawn.of(family, statistics, classes)
     if drawn is None:
         return None

@@ -87,7 +87,7 @@ UNSUPPORTED = {
     (".dta",): ("a Stata file", f"{CONVERT}, such as with pandas.read_stata."),
     (".sas7bdat", ".xpt"): ("a SAS file", f"{CONVERT}, such as with pandas.read_sas."),
     (".rds", ".rda", ".rdata"): ("an R data file", f"{CONVERT}, such as with R's write.csv."),
-    (".pkl", ".pickle"): ("a pickle, which could run code", f"{CONVERT} where it was made."),
+    (".pkl", ".pickle"): ("a pickle", f"Reading it could run code. {CONVERT} where it was made."),
     (".h5", ".hdf5", ".hdf"): ("an HDF5 file", f"{CONVERT}, such as with pandas.read_hdf."),
     (".npy", ".npz", ".mat"): ("a file of arrays", "Load it in Python, and give the array."),
     (".avro",): ("an Avro file", f"{CONVERT}."),

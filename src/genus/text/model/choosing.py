@@ -49,8 +49,8 @@ OTHERS, OTHER_TEXTS = 10.0, 500.0
 class Choice:
     """The best of some candidates, and the out-of-fold scores of each.
 
-    `scores` (candidates, 2) are accuracy and log loss, NaN if nothing could be judged. A text can
-    be judged if its class has other texts; `texts` is the number of these.
+    `scores` (candidates, 2) are accuracy and log loss, NaN if nothing could be judged. `texts`
+    is the number of texts that were judged: those whose class is also in other folds.
     """
 
     best: Combination

@@ -72,8 +72,8 @@ class Corpus:
         if recast.counting != counting:
             changed = [k for k in counting if counting[k] != recast.counting.get(k)]
             raise ValueError(
-                f"{', '.join(changed)} decides what is counted and cannot be changed on a "
-                "fitted model. Fit again to change it."
+                "Options that decide what is counted cannot be changed on a fitted model: "
+                f"{', '.join(changed)}. Fit again to change them."
             )
         return recast
 
