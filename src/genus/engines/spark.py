@@ -69,10 +69,7 @@ class SparkFrame:
         Spark sends all rows of a partition to a worker, even if the worker stops reading, and then
         replaces the worker by another. So Spark itself has to select the rows.
         """
-        if self.files:
-            return self
-        number = "monotonically_increasing_id() & 8589934591"  # in the partition: 33 bits
-        return SparkFrame(self.frame.where(f"({number}) < {rows}"))
+        return self if self.files else SparkFrame(first_rows(self.frame, rows))
 
     def run(self, work: Work) -> Iterator[bytes]:
         """Yield the results of `work` for all partitions."""
@@ -132,6 +129,24 @@ class SparkFrame:
 
 
 SCHEMA = "id int, part binary"
+
+
+def first_rows(frame: Any, rows: int) -> Any:
+    """Return a frame of the first rows of every partition.
+
+    Spark's limit is a limit of each partition, below one of all rows. The lower one alone stops
+    reading early; without access to Spark's plans, a condition reads all rows.
+    """
+    session = frame.sparkSession
+    try:
+        limits = frame.limit(rows)._jdf.queryExecution().logical()
+        if limits.child().getClass().getSimpleName() == "LocalLimit":
+            dataset = session._jvm.org.apache.spark.sql.classic.Dataset
+            return type(frame)(dataset.ofRows(session._jsparkSession, limits.child()), session)
+    except Exception:  # Spark Connect
+        pass
+    number = "monotonically_increasing_id() & 8589934591"  # in the partition: 33 bits
+    return frame.where(f"({number}) < {rows}")
 
 
 def is_bare_parquet(frame: Any) -> bool:
