@@ -693,8 +693,10 @@ def test_sort_never_replaces_a_message(home, maildir):
     assert (maildir / "new" / "1.host").read_bytes() == spam(100)
 
 
-def test_a_dry_run_of_sort_promises_only_what_the_run_does(home, maildir):
-    (maildir / ".Junk").write_bytes(b"a file, where a folder is needed")
+@pytest.mark.parametrize("name", [".Junk", ".Junk/tmp", ".Junk/cur"])
+def test_a_dry_run_of_sort_promises_only_what_the_run_does(home, maildir, name):
+    (maildir / name).parent.mkdir(exist_ok=True)
+    (maildir / name).write_bytes(b"a file, where a folder is needed")
     told = []
     for options, done in ((["--dry-run"], "would be moved"), ([], "moved")):
         code, out, err = genus("sort", maildir, *options, home=home)
