@@ -28,6 +28,7 @@ from genus.mail.boxes import messages_at
 from genus.mail.judgement import FEWEST, GROWTH, HAM_LOSS
 from genus.mail.marking import mark
 from genus.mail.message import LIMITS
+from genus.mail.privacy import open_to_others
 from genus.mail.spamd.filters import MOST_USERS
 from genus.mail.spamd.worker import Limits
 from genus.mail.spamfilter import BATCH, MOST_HALVINGS, MOST_LESSONS, SpamFilter
@@ -890,6 +891,7 @@ def test_backup(tmp_path: Path, learned: Path, ham: bytes) -> None:
     shell(recipe("Running it for years", 3), tmp_path)
     spam_filter.close()
     assert label(tmp_path / "mail-backup.sqlite", ham) == "ham"
+    assert open_to_others(tmp_path / "mail-backup.sqlite") == []
 
 
 def test_stores_of_a_site(tmp_path: Path, database: str, spam: bytes) -> None:
