@@ -406,7 +406,10 @@ def test_what_is_scarce_or_useless_is_said(empty, tmp_path):
     assert "learned only 0 ham. Every verdict is unsure until it has learned 5" in said()
     empty.learn([ham(i) for i in range(10)], False)
     assert "learned only 10 ham, but 40 spam" in said()
-    assert "genus mail learn --ham" in said()
+    assert "Learn more ham: genus mail learn --ham" in said()
+    empty.forget([spam(i) for i in range(12, 40)])
+    assert "only 10 ham and 12 spam. Learn more of both: genus mail learn --spam" in said()
+    empty.learn([spam(i) for i in range(12, 40)], True)
     empty.learn([ham(i) for i in range(10, 40)], False)
     assert said().startswith("weights")
     # What is spam today is ham tomorrow: nothing can be caught.
