@@ -881,6 +881,19 @@ def test_upkeep(tmp_path: Path, learned: Path) -> None:
     assert shell(started, tmp_path) == nothing
 
 
+def test_upkeep_of_many_users(tmp_path: Path, learned: Path) -> None:
+    genus_in(tmp_path)
+    site = shutil.copyfile(learned, tmp_path / "site.sqlite")
+    users = tmp_path / "users"
+    users.mkdir()
+    for name in ("ann", "bob@example.com"):
+        shutil.copyfile(learned, users / f"{name}.sqlite")
+    before = site.read_bytes()
+    printed = shell(recipe("Many users", 1, users=users, store=site), tmp_path)
+    assert printed.count("the store holds 32 ham and 31 spam.\n") == 2
+    assert site.read_bytes() == before
+
+
 def test_backup(tmp_path: Path, learned: Path, ham: bytes) -> None:
     program("sqlite3")
     store = tmp_path / OWN_STORE
