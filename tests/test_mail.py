@@ -198,7 +198,7 @@ def test_the_more_ham_may_be_lost_the_more_is_called_spam(trained):
 @pytest.mark.parametrize("loss", ["0", "1", "-1", "much", "nan"])
 def test_a_share_that_is_none_is_refused(tmp_path, monkeypatch, loss):
     monkeypatch.setenv("GENUS_HAM_LOSS", loss)
-    with pytest.raises(ValueError, match=r"between 1e-6 and 0\.5"):
+    with pytest.raises(ValueError, match=r"in \$GENUS_HAM_LOSS is .* between 1e-6 and 0\.5"):
         SpamFilter.open(tmp_path / "mail.sqlite")
 
 
