@@ -28,19 +28,19 @@ constexpr char USAGE[] =
     "Usage: genus-client [OPTIONS] < MESSAGE\n"
     "\n"
     "  Mark a message on its way to stdout, as genus mail filter does, by asking\n"
-    "  genus mail serve. On whatever error the message passes as it came.\n"
+    "  genus mail serve. If anything fails, the message passes unchanged.\n"
     "\n"
     "  --socket PATH         The server's Unix socket.\n"
     "                        [default: $GENUS_SOCKET, or /run/genus/socket]\n"
     "  --connect HOST:PORT   Ask by TCP instead.\n"
-    "  --user NAME           Whose filter; the server decides who may ask for it.\n"
+    "  --user NAME           Ask the filter of this user, if the server allows it.\n"
     "  --secret-file FILE    A file whose first line is the server's secret.\n"
-    "  --timeout SECONDS     How long all of it may take.  [default: 30]\n"
-    "  --check               Print the verdict, and answer by the exit code:\n"
+    "  --timeout SECONDS     Give up after this long.  [default: 30]\n"
+    "  --check               Print the verdict. The exit code tells it, too:\n"
     "                        0 spam, 1 ham, 2 unsure, 3 error.\n"
     "  --learn CLASS         Learn the message as spam or ham, or forget it: spam,\n"
     "                        ham or forget. The exit code is 75 if that failed.\n"
-    "  --help                Show this.\n"
+    "  --help                Show this message.\n"
     "\n"
     "  Exit codes: 0 if the message was passed on, 1 if not, 2 for wrong usage.\n";
 
@@ -287,6 +287,11 @@ void say(const std::string& text) {
     std::fprintf(stderr, "genus-client: %s\n", text.c_str());
 }
 
+// End a text with a full stop; what the server says may have one already.
+std::string sentence(const std::string& text) {
+    return !text.empty() && text.back() == '.' ? text : text + ".";
+}
+
 int check(const Options& options, const std::string& message) {
     try {
         const std::string verdict = ask(options, message).header("Verdict");
@@ -306,7 +311,7 @@ int learn(const Options& options, const std::string& message) {
         ask(options, message);
         return DONE;
     } catch (const Failure& failure) {
-        say(failure.what + ". Nothing was learned.");
+        say(sentence(failure.what) + " Nothing was learned.");
         return NOT_LEARNED;
     }
 }
@@ -318,7 +323,7 @@ int filter(const Options& options, const std::string& message) {
             fail("the server's answer is incomplete");
         if (write_stdout(answer.body)) return DONE;
     } catch (const Failure& failure) {
-        say(failure.what + ". The message passes unchanged.");
+        say(sentence(failure.what) + " The message passes unchanged.");
         if (write_stdout(message)) return DONE;
     }
     say("the message was not passed on");

@@ -198,7 +198,7 @@ def test_the_more_ham_may_be_lost_the_more_is_called_spam(trained):
 @pytest.mark.parametrize("loss", ["0", "1", "-1", "much", "nan"])
 def test_a_share_that_is_none_is_refused(tmp_path, monkeypatch, loss):
     monkeypatch.setenv("GENUS_HAM_LOSS", loss)
-    with pytest.raises(ValueError, match=r"between 1e-6 and 0\.5"):
+    with pytest.raises(ValueError, match=r"in \$GENUS_HAM_LOSS is .* between 1e-6 and 0\.5"):
         SpamFilter.open(tmp_path / "mail.sqlite")
 
 
@@ -406,7 +406,10 @@ def test_what_is_scarce_or_useless_is_said(empty, tmp_path):
     assert "learned only 0 ham. Every verdict is unsure until it has learned 5" in said()
     empty.learn([ham(i) for i in range(10)], False)
     assert "learned only 10 ham, but 40 spam" in said()
-    assert "genus mail learn --ham" in said()
+    assert "Learn more ham: genus mail learn --ham" in said()
+    empty.forget([spam(i) for i in range(12, 40)])
+    assert "only 10 ham and 12 spam. Learn more of both: genus mail learn --spam" in said()
+    empty.learn([spam(i) for i in range(12, 40)], True)
     empty.learn([ham(i) for i in range(10, 40)], False)
     assert said().startswith("weights")
     # What is spam today is ham tomorrow: nothing can be caught.
@@ -693,8 +696,10 @@ def test_sort_never_replaces_a_message(home, maildir):
     assert (maildir / "new" / "1.host").read_bytes() == spam(100)
 
 
-def test_a_dry_run_of_sort_promises_only_what_the_run_does(home, maildir):
-    (maildir / ".Junk").write_bytes(b"a file, where a folder is needed")
+@pytest.mark.parametrize("name", [".Junk", ".Junk/tmp", ".Junk/cur"])
+def test_a_dry_run_of_sort_promises_only_what_the_run_does(home, maildir, name):
+    (maildir / name).parent.mkdir(exist_ok=True)
+    (maildir / name).write_bytes(b"a file, where a folder is needed")
     told = []
     for options, done in ((["--dry-run"], "would be moved"), ([], "moved")):
         code, out, err = genus("sort", maildir, *options, home=home)

@@ -1,4 +1,4 @@
-"""genus mail within the address space that Dovecot allows: 256 MB, making weights included."""
+"""genus mail within the address space that Dovecot allows: 256 MB."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def test_learn_check_and_filter_within_256_mb(tmp_path: Path) -> None:
     assert marked.stdout.startswith(b"X-Genus: ")
 
 
-def test_weights_of_a_full_sample_are_made_within_256_mb(tmp_path: Path) -> None:
-    """As many lessons and tokens as a judgement is ever made of."""
+def test_a_store_with_a_full_sample_needs_no_more_than_256_mb(tmp_path: Path) -> None:
+    """The store has as many lessons and tokens as weights are ever fitted to."""
     code = f"""
 import sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
@@ -76,3 +76,6 @@ spam_filter.close()
     assert done.returncode == 0, done.stderr
     told = genus("stats", *store)
     assert b"of the newest spam" in told.stdout, told.stdout + told.stderr
+    for command in ("verify", "repair"):
+        done = genus(command, *store)
+        assert done.returncode == 0, done.stderr

@@ -282,6 +282,35 @@ def test_one_byte_after_the_other_is_too_slow(milter):
         until(is_gone, "it hangs up")
 
 
+@pytest.mark.parametrize("kind", [protocol.HEADER, protocol.RECIPIENT])
+def test_headers_and_recipients_are_bounded(milter, mail, kind):
+    server = milter("--workers", "1", "--max-size", "100000")
+    with server.connect() as asking:
+        steps = asking.agree()
+        assert len(asking.send(mail[0], steps)) == 1
+
+        def is_gone() -> bool:
+            try:
+                asking.say(kind, b"X\0" + b"x" * 10_000 + b"\0")
+            except (BrokenPipeError, ConnectionResetError):
+                return True
+            return False
+
+        until(is_gone, "it hangs up")
+    assert "more than 100000 bytes" in server.said()
+
+
+def test_who_does_not_speak_makes_room(milter, mail):
+    server = milter("--workers", "1", "--clients", "3")
+    silent = [server.connect() for _ in range(3)]
+    with server.connect() as asking, server.connect() as another:
+        assert len(asking.send(mail[0], asking.agree())) == 1
+        assert len(another.send(mail[0], another.agree())) == 1
+        assert len(asking.send(mail[1], asking.agree())) == 1  # who has spoken is not dropped
+    for each in silent:
+        each.connection.close()
+
+
 def test_two_milters_on_one_socket(milter, learned, mail):
     server = milter("--workers", "1")
     told = CliRunner().invoke(cli, ["mail", "milter", *map(str, server.options)])

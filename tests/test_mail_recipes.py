@@ -28,6 +28,7 @@ from genus.mail.boxes import messages_at
 from genus.mail.judgement import FEWEST, GROWTH, HAM_LOSS
 from genus.mail.marking import mark
 from genus.mail.message import LIMITS
+from genus.mail.privacy import open_to_others
 from genus.mail.spamd.filters import MOST_USERS
 from genus.mail.spamd.worker import Limits
 from genus.mail.spamfilter import BATCH, MOST_HALVINGS, MOST_LESSONS, SpamFilter
@@ -880,6 +881,19 @@ def test_upkeep(tmp_path: Path, learned: Path) -> None:
     assert shell(started, tmp_path) == nothing
 
 
+def test_upkeep_of_many_users(tmp_path: Path, learned: Path) -> None:
+    genus_in(tmp_path)
+    site = shutil.copyfile(learned, tmp_path / "site.sqlite")
+    users = tmp_path / "users"
+    users.mkdir()
+    for name in ("ann", "bob@example.com"):
+        shutil.copyfile(learned, users / f"{name}.sqlite")
+    before = site.read_bytes()
+    printed = shell(recipe("Many users", 1, users=users, store=site), tmp_path)
+    assert printed.count("the store holds 32 ham and 31 spam.\n") == 2
+    assert site.read_bytes() == before
+
+
 def test_backup(tmp_path: Path, learned: Path, ham: bytes) -> None:
     program("sqlite3")
     store = tmp_path / OWN_STORE
@@ -890,6 +904,7 @@ def test_backup(tmp_path: Path, learned: Path, ham: bytes) -> None:
     shell(recipe("Running it for years", 3), tmp_path)
     spam_filter.close()
     assert label(tmp_path / "mail-backup.sqlite", ham) == "ham"
+    assert open_to_others(tmp_path / "mail-backup.sqlite") == []
 
 
 def test_stores_of_a_site(tmp_path: Path, database: str, spam: bytes) -> None:

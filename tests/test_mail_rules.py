@@ -70,6 +70,23 @@ def test_only_the_first_header_counts():
     assert results_of(headers) == Results()
 
 
+def test_programs_of_one_server_write_a_header_each(monkeypatch):
+    dmarc = ("authentication-results", "mx.example.org; dmarc=fail (p=none)")
+    dkim = ("authentication-results", "mx.example.org 1; dkim=pass header.d=shop.example")
+    late = ("authentication-results", "mx.example.org; dmarc=pass; spf=pass; dkim=pass header.d=x")
+    other = ("authentication-results", "mx.example.com; spf=pass")
+    hop = ("received", "from x")
+    expected = Results((("dmarc", "fail"), ("dkim", "pass")), ("shop.example",))
+    for name in ("", "mx.example.org"):
+        monkeypatch.setenv(VARIABLE, name)
+        assert results_of([dmarc, ("subject", "hi"), dkim, hop, late]) == expected
+        assert results_of([hop, dmarc, dkim, other, hop, late]) == expected
+        both = results_of([dkim, dmarc, late])  # the last may be forged
+        assert dict(both.found) == {"dkim": "pass", "dmarc": "fail", "spf": "pass"}
+        assert both.signers == ("shop.example",)
+        assert both.is_forged
+
+
 # Files
 
 

@@ -1002,6 +1002,7 @@ SAID = {
     "hangs up": b"",
     "garbage": b"garbage",
     "a refusal": b"SPAMD/1.0 75 EX_TEMPFAIL: later\r\n",
+    "a refusal in sentences": b"SPAMD/1.0 75 EX_TEMPFAIL: The store is full. Try again.\r\n",
     "half an answer": b"SPAMD/1.1 0 EX_OK\r\nContent-length: 500\r\n\r\nX",
     "no length": b"SPAMD/1.1 0 EX_OK\r\n\r\nX",
     "a length of 2^63": b"SPAMD/1.1 0 EX_OK\r\nContent-length: 9223372036854775808\r\n\r\nX",
@@ -1028,7 +1029,8 @@ def test_the_client_passes_on_whatever_the_server_does(tmp_path, name):
         done = client(Nobody(), message=SPAM * 2000)
         answered.result(60)
     assert (done.returncode, done.stdout) == (0, SPAM * 2000)
-    assert b"The message passes unchanged" in done.stderr
+    assert done.stderr.endswith(b" The message passes unchanged.\n")
+    assert b".." not in done.stderr
     shutil.rmtree(path.parent)
 
 
@@ -1197,6 +1199,13 @@ def test_one_who_asks_too_often_is_told_so(serve, tmp_path, taught):
     assert answers[2].startswith(b"SPAMD/1.0 75 EX_TEMPFAIL: more than 2 requests a minute")
 
 
+def test_who_is_refused_has_asked_too(serve, tmp_path, taught):
+    server = serve("--rate", "2", "--users", tmp_path / "u", "--site", taught, tcp=True)
+    answers = [server.request("TELL", SPAM, "User: ann", "Remove: local") for _ in range(3)]
+    assert [b"EX_NOPERM" in each for each in answers] == [True, True, False]
+    assert answers[2].startswith(b"SPAMD/1.0 75 EX_TEMPFAIL: more than 2 requests a minute")
+
+
 def test_so_many_stores_are_made(serve, tmp_path, taught):
     users = tmp_path / "users"
     server = serve("--most-users", "2", "--users", users, "--site", taught, workers=1)
@@ -1236,6 +1245,28 @@ def test_a_line_for_each_message(serve):
     assert learned["score"] is None
     assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", checked["time"])
     assert set(checked) == {"time", "id", "user", "command", "verdict", "score", "ms"}
+
+
+def test_a_line_for_each_refusal(serve, tmp_path, taught):
+    server = serve(
+        "--log-json", "--rate", "1", "--users", tmp_path / "u", "--site", taught, tcp=True
+    )
+    message = b"Message-ID: <1@shop.example>\r\n" + SPAM
+    server.request("TELL", message, "User: ann", "Remove: local")
+    server.request("CHECK", message, "User: ann")
+    server.ask(b"CHECK SPAMC/1.5\r\nContent-length: 9223372036854775808\r\n\r\n")
+
+    def entries():
+        return [json.loads(line) for line in server.said().splitlines() if line.startswith("{")]
+
+    until(lambda: len(entries()) == 3, "three lines")
+    forbidden, often, malformed = entries()
+    assert {each["verdict"] for each in entries()} == {"refused"}
+    assert {each["user"] for each in entries()} == {"127.0.0.1"}  # not ann, who did not ask
+    assert forbidden["id"] == often["id"] == "<1@shop.example>"
+    assert forbidden["reason"].startswith("TCP does not identify the user")
+    assert often["reason"].startswith("more than 1 requests a minute")
+    assert malformed["reason"] == "Content-length is not a number of bytes"
 
 
 @given(st.text(), st.text(), st.sampled_from(["ham", "spam"]))

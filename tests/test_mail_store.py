@@ -401,7 +401,7 @@ def test_a_store_of_another_version_is_refused(tmp_path: Path, place: Place) -> 
 
 def test_files_that_are_no_store(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("Dear reader,\n" * 100)
-    with pytest.raises(StoreError, match="is not a store, or it is damaged"):
+    with pytest.raises(StoreError, match=r"is not a store, or it is damaged: .*\. Restore it"):
         SpamFilter.open(tmp_path / "text")
     assert (tmp_path / "text").read_text() == "Dear reader,\n" * 100
     with pytest.raises(StoreError, match="is a folder"):
@@ -435,7 +435,7 @@ def test_a_damaged_lesson_is_said_to_be_one(tmp_path: Path, content: object) -> 
             lambda: spam_filter.rejudge(anew=True),
             lambda: spam_filter.expire(keep=5),
         ):
-            with pytest.raises(StoreError, match="is not a store, or it is damaged"):
+            with pytest.raises(StoreError, match=r"it is damaged: .*\. Repair it \(genus mail"):
                 use()
 
 

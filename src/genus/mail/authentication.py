@@ -2,7 +2,9 @@
 
 A server writes its results into the header Authentication-Results, but so can anybody. Only the
 header of the user's own server counts: the one with the name in $GENUS_AUTHSERV_ID, or, if that is
-not set, one above the second Received line, where no stranger can write. Nothing is looked up.
+not set, one above the second Received line, where no stranger can write. A server whose programs
+check different methods writes several headers, with no Received line between them; the first that
+names a method counts. Nothing is looked up.
 """
 
 from __future__ import annotations
@@ -27,6 +29,13 @@ class Results:
     found: tuple[tuple[str, str], ...] = ()
     signers: tuple[str, ...] = ()
 
+    def __add__(self, below: Results) -> Results:
+        """Add the results of methods that only a header below these results names."""
+        methods = {method for method, _ in self.found}
+        more = [each for each in below.found if each[0] not in methods]
+        signers = () if "dkim" in methods else below.signers
+        return Results((*self.found, *more)[:MOST], self.signers + signers)
+
     @property
     def is_forged(self) -> bool:
         """Return whether the message failed DMARC, so that the sender's domain disowns it."""
@@ -42,16 +51,19 @@ def results_of(headers: Iterable[tuple[str, str]]) -> Results:
     ((('spf', 'pass'), ('dkim', 'pass'), ('dmarc', 'fail')), ('shop.example',), True)
     """
     own, hops = os.environ.get(VARIABLE, "").lower(), 0
+    found = None
     for name, value in headers:
         if name == "received":
             hops += 1
-            if hops > 1 and not own:
+            if found is not None or (hops > 1 and not own):
                 break
         elif name == "authentication-results":
-            server, _, rest = COMMENT.sub(" ", value).partition(";")
-            if not own or server.strip().lower().partition(" ")[0] == own:
-                return read_results(rest)
-    return Results()
+            named, _, rest = COMMENT.sub(" ", value).partition(";")
+            server = named.strip().lower().partition(" ")[0]
+            own = own or server
+            if server == own:
+                found = (found or Results()) + read_results(rest)
+    return found or Results()
 
 
 def read_results(text: str) -> Results:

@@ -15,6 +15,8 @@ from genus.mail.boxes import MOST, Missed, files_in, is_maildir, passing_over
 from genus.mail.spamfilter import SpamFilter
 from genus.mail.verdict import SPAM, UNSURE, Verdict
 
+PARTS = ("tmp", "new", "cur")  # of a Maildir
+
 
 @dataclass(frozen=True)
 class Sorted:
@@ -83,7 +85,7 @@ def content(path: Path, missed: Missed | None) -> bytes | None:
 
 
 def make_maildir(folder: Path) -> None:
-    for part in ("tmp", "new", "cur"):
+    for part in PARTS:
         (folder / part).mkdir(mode=0o700, parents=True, exist_ok=True)
     if folder.name.startswith("."):
         (folder / "maildirfolder").touch(mode=0o600)  # tells deliverers that it is a subfolder
@@ -95,7 +97,9 @@ def is_free(path: Path, place: Path) -> bool:
         return False
     if os.path.lexists(place):
         raise FileExistsError(f"{path} stays where it is: {place} already exists.")
-    for folder in (path.parent, next(each for each in place.parents if os.path.lexists(each))):
+    parts = (place.parent.parent / part for part in PARTS)
+    there = (next(x for x in (part, *part.parents) if os.path.lexists(x)) for part in parts)
+    for folder in dict.fromkeys((path.parent, *there)):
         if not folder.is_dir():
             raise NotADirectoryError(f"{path} stays where it is: {folder} is not a folder.")
         if not os.access(folder, os.W_OK | os.X_OK):

@@ -452,9 +452,10 @@ def accepted_loss(given: float | None) -> float:
     except ValueError:
         loss = 0.0
     if not 1e-6 <= loss <= 0.5:
+        where = " in $GENUS_HAM_LOSS" if given is None else ""
         raise ValueError(
-            f"The accepted loss of ham is {text!r}; it must be between 1e-6 and 0.5, such as 0.001 "
-            "for one message in a thousand."
+            f"The accepted loss of ham{where} is {text!r}; it must be between 1e-6 and 0.5, such "
+            "as 0.001 for one message in a thousand."
         )
     return loss
 

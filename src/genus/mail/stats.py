@@ -77,8 +77,11 @@ def advice(spam_filter: SpamFilter) -> list[str]:
         until = f"Every verdict is unsure until it has learned {FEWEST} of each class"
         return [f"{few}. {until}. Learn more: {more}."]
     if number[scarce] < ENOUGH or number[scarce] < number[other] / MOST_UNEVEN:
-        than = ", but" if number[scarce] < number[other] / 2 else " and"
-        return [f"{few}{than} {number[other]:,.0f} {other}. Learn more {scarce}: {more}."]
+        most = f"{number[other]:,.0f} {other}"
+        if number[scarce] < number[other] / 2:
+            return [f"{few}, but {most}. Learn more {scarce}: {more}."]
+        more = "genus mail learn --spam FOLDER --ham FOLDER"
+        return [f"{few} and {most}. Learn more of both: {more}."]
     caught = judgement.caught(spam_filter.ham_loss) if judgement.spam_scores else 1.0
     if caught < LITTLE:
         return [

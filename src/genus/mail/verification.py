@@ -18,6 +18,7 @@ import numpy as np
 from genus.mail.spamfilter import EVER, NOTE, SpamFilter, batches, shift
 from genus.mail.store import Lesson, Store, StoreError, Totals
 from genus.mail.store.lessons import Counts, NoLesson, Tokens, sums
+from genus.mail.store.packing import TOGETHER
 from genus.mail.store.postgres import PostgresStore
 from genus.mail.store.sqlite import SQLiteStore
 from genus.mail.store.sqlite_files import beside
@@ -95,19 +96,19 @@ def rewritten(store: SQLiteStore) -> Repaired:
     fresh, old = (path.with_name(path.name + end) for end in (".repaired", ".damaged"))
     for each in (fresh, *(beside(fresh, end) for end in ("-wal", "-shm"))):
         each.unlink(missing_ok=True)
-    lost = 0
     with closing(SpamFilter(SQLiteStore(fresh))) as spam_filter:
         with closing(sqlite3.connect(path, isolation_level=None)) as damaged:
             with suppress(sqlite3.Error):
                 damaged.execute("BEGIN IMMEDIATE")  # nobody learns meanwhile
             numbers, missing = numbers_in(damaged)
-            for batch in batches(numbers):
-                lessons = [each for number in batch for each in readable(damaged, number)]
-                lost += len(batch) - len(lessons)
+            lost = len(numbers) + missing
+            packs = batches(numbers, TOGETHER)
+            for lessons in batches(each for pack in packs for each in readable(damaged, pack)):
                 with spam_filter.store.change() as change:
                     change.write(lessons)
                     shift(change, lessons, [])
-            lost += missing
+                lost -= len(lessons)
+                lessons.clear()  # the next ones need the memory
             with spam_filter.store.change() as change:
                 for name, value in readable_notes(damaged):
                     change.put(name, value)
@@ -140,12 +141,20 @@ def numbers_in(connection: sqlite3.Connection) -> tuple[list[int], int]:
     return sorted(found), max(totals.ham + totals.spam - len(found), 0)
 
 
-def readable(connection: sqlite3.Connection, number: int) -> Sequence[Lesson]:
-    """Return a list with the lesson of this number, or an empty list if it cannot be read."""
+def readable(connection: sqlite3.Connection, numbers: Sequence[int]) -> Sequence[Lesson]:
+    """Return the lessons of these numbers that can be read.
+
+    If one of them cannot, each half is read by itself. Lessons share packs, so reading every lesson
+    by itself would unpack each pack hundreds of times.
+    """
+    marks = ",".join("?" * len(numbers))
+    query = f"SELECT {ROW} FROM lessons WHERE number IN ({marks}) ORDER BY number"
     with suppress(sqlite3.Error, NoLesson, TypeError, ValueError):
-        query = f"SELECT {ROW} FROM lessons WHERE number = ?"
-        return read_lessons(connection, connection.execute(query, (number,)).fetchall())
-    return []
+        return read_lessons(connection, connection.execute(query, numbers).fetchall())
+    half = len(numbers) // 2
+    if not half:
+        return []
+    return [*readable(connection, numbers[:half]), *readable(connection, numbers[half:])]
 
 
 def readable_notes(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:

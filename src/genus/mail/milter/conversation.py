@@ -15,9 +15,10 @@ from genus.mail.spamd.access import Peer
 from genus.mail.spamd.answers import Answer
 from genus.mail.spamd.log import tell
 from genus.mail.spamd.protocol import Refusal, Request
-from genus.mail.spamd.worker import Talk, Worker, failure, note
+from genus.mail.spamd.worker import PATIENCE, Talk, Worker, failure, note
 
 ADDRESS = re.compile(rb"<?([^<>\s]*)>?")
+NAMED = (b"j", b"i")  # macros for the Received line: the server's name and the message's queue ID
 ANSWERED = (  # steps that need an answer, unless both sides have agreed on none
     protocol.CONNECT,
     protocol.HELO,
@@ -38,6 +39,7 @@ class Envelope:
     recipients: list[bytes] = field(default_factory=list)
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
     body: bytearray = field(default_factory=bytearray)
+    size: int = 0  # bytes of the recipients and headers
 
     def user(self) -> str | None:
         """Return the recipient in lower case if there is exactly one, or None."""
@@ -54,6 +56,7 @@ class Milter(Talk):
         super().__init__(worker, peer)
         self.packets = Packets()
         self.steps = 0
+        self.has_agreed = False
         self.macros: dict[bytes, bytes] = {}
         self.client = self.helo = b""
         self.message = Envelope()
@@ -63,7 +66,8 @@ class Milter(Talk):
         return bool(self.message.headers)
 
     def keeps_waiting(self, now: float) -> bool:
-        return False  # if the connection were closed, the mail server would defer its mail
+        # If its connection were closed later, a mail server would not get its mail marked.
+        return not self.has_agreed and now - self.since > PATIENCE
 
     def data_received(self, data: bytes) -> None:
         try:
@@ -82,9 +86,11 @@ class Milter(Talk):
         """Handle a packet, and answer it if the server expects an answer."""
         if kind == protocol.NEGOTIATE:
             answer, self.steps = protocol.negotiated(data)
+            self.has_agreed = True
             self.transport.write(answer)
         elif kind == protocol.MACROS:
-            self.macros |= protocol.macros_of(data)
+            found = protocol.macros_of(data)
+            self.macros |= {name: found[name] for name in NAMED if name in found}
         elif kind in (protocol.ABORT, protocol.NEXT_CLIENT):
             self.message = Envelope()
             if kind == protocol.NEXT_CLIENT:
@@ -111,12 +117,20 @@ class Milter(Talk):
         elif kind == protocol.MAIL:
             self.message = Envelope()
         elif kind == protocol.RECIPIENT:
+            self.bound(data)
             self.message.recipients.append(protocol.texts(data)[0])
         elif kind == protocol.HEADER:
+            self.bound(data)
             self.add_header(data)
         elif kind == protocol.BODY and not self.add_to_body(data):
             return protocol.SKIP if self.steps & protocol.MAY_SKIP else CONTINUE
         return CONTINUE
+
+    def bound(self, data: bytes) -> None:
+        """Raise an error if the recipients and headers take more than a message may."""
+        self.message.size += len(data)
+        if self.message.size > self.worker.limits.size:
+            raise NoMilterProtocol(f"more than {self.worker.limits.size} bytes before a body")
 
     def add_header(self, data: bytes) -> None:
         name, _, value = data.removesuffix(b"\0").partition(b"\0")
@@ -173,7 +187,7 @@ class Milter(Talk):
         return head + b"\r\n" + bytes(self.message.body)
 
     def received(self) -> bytes:
-        server, queue = (self.macros.get(each, b"unknown") for each in (b"j", b"i"))
+        server, queue = (self.macros.get(each, b"unknown") for each in NAMED)
         mine = b"\r\n\tby " + server + b" with ESMTP id " + queue
         date = formatdate(localtime=True).encode()
         return (

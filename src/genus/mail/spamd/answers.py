@@ -34,11 +34,12 @@ END = re.compile(rb"\r?\n\r?\n")
 
 @dataclass(frozen=True)
 class Answer:
-    """The bytes for the client, the verdict or what was learned, and the score."""
+    """The bytes for the client, the verdict or what was learned, the score, and why it refuses."""
 
     text: bytes
     outcome: str = ""
     score: float | None = None
+    reason: str = ""
 
 
 def answered(request: Request, filters: Filters) -> Answer:

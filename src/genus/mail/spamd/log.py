@@ -18,7 +18,10 @@ BARE = re.compile(r"[!#-<>-~]+")  # what needs no quotes: neither blanks nor = n
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry of the log: a message's user, its verdict or what was learned, and the seconds."""
+    """An entry of the log: a message's user, its verdict or what was learned, and the seconds.
+
+    `reason` says why a request was refused.
+    """
 
     command: str
     identity: str
@@ -26,6 +29,7 @@ class Entry:
     outcome: str
     score: float | None
     seconds: float
+    reason: str = ""
 
     def line(self, as_json: bool) -> str:
         """Return the entry as a line; values from a message cannot end it or forge a field."""
@@ -38,6 +42,7 @@ class Entry:
             "score": None if self.score is None else round(self.score, 3),
             "ms": round(1000 * self.seconds, 1),
         }
+        told |= {"reason": self.reason} if self.reason else {}
         if as_json:
             return json.dumps(told)
         stamp = told.pop("time")

@@ -29,6 +29,7 @@ from genus.mail.store import StoreError
 GRACE = 10.0  # seconds that requests in progress have when the server ends
 PATIENCE = 1.0  # seconds that idle clients have then, or if another client needs the place
 LINGER = 5.0  # seconds that a client has to close the connection after its answer
+UNREAD = Request("", (1, 0))  # stands for a request that did not arrive in full
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def reply(request: Request, filters: Filters, service: Service | None = None) ->
     try:
         done = answered(request, filters)
     except Refusal as refusal:
-        done = Answer(refusal.line, "refused")
+        done = Answer(refusal.line, "refused", reason=refusal.reason)
     except Exception as error:
         filters.close()  # a connection may be broken; the next request opens another
         done = Answer(failure(error, request.command).line, "failed")
@@ -92,8 +93,8 @@ def note(service: Service, request: Request, done: Answer, seconds: float) -> No
         tallies.took(seconds)
     if service.log != "none":
         user = (request.user or "")[:LONGEST_USER]
-        told = identity_of(request.message), user, done.outcome, done.score
-        write(Entry(request.command, *told, seconds).line(service.log == "json"))
+        told = identity_of(request.message), user, done.outcome, done.score, seconds
+        write(Entry(request.command, *told, done.reason).line(service.log == "json"))
 
 
 async def taught(teacher: Path, request: Request) -> bytes:
@@ -353,18 +354,18 @@ class Conversation(Talk):
         self.expect(None)
         service = self.worker.service
         try:
-            user = service.access.user(self.peer, request)
             trusted = service.access.trusts(self.peer, request)
             if not trusted and not service.rates.allows(self.peer.key):
                 most = f"more than {service.rates.most} requests a minute; try again later"
                 raise Refusal(Code.EX_TEMPFAIL, most)
+            user = service.access.user(self.peer, request)
             if request.command != "TELL" or self.worker.teacher is None:
                 self.say(reply(request.of_user(user), self.worker.filters, service))
                 return
             if self.worker.learning >= max(self.worker.limits.clients // 2, 1):
                 raise Refusal(Code.EX_TEMPFAIL, "too many lessons are waiting; try again")
         except Refusal as refusal:
-            self.refuse(refusal)
+            self.refuse(refusal, request)
             return
         self.worker.learning += 1
         coroutine = self.pass_on(request.of_user(user), self.worker.teacher)
@@ -376,9 +377,11 @@ class Conversation(Talk):
         finally:
             self.worker.learning -= 1
 
-    def refuse(self, refusal: Refusal) -> None:
-        self.worker.service.tallies.add("events", "refused")
-        self.say(refusal.line)
+    def refuse(self, refusal: Refusal, request: Request = UNREAD) -> None:
+        """Refuse a request; the log names the peer, not the user for whom it wanted to act."""
+        done = Answer(refusal.line, "refused", reason=refusal.reason)
+        note(self.worker.service, request.of_user(self.peer.name), done, 0.0)
+        self.say(done.text)
 
     def say(self, text: bytes) -> None:
         """Send an answer and close, but first read the rest: closing early may lose the answer."""

@@ -57,9 +57,9 @@ class SQLiteStore:
             self._file = there or identity(self.path)
             self._log = identity(beside(self.path, "-wal"))
         except (OSError, sqlite3.Error, UnicodeDecodeError, TypeError) as error:
-            raise sentence(self.path, error) from error
+            raise sentence(self.path, error, is_open=False) from error
         except NoLesson as error:
-            raise damaged(self.path, str(error)) from error
+            raise damaged(self.path, str(error), is_open=False) from error
 
     @property
     def _connection(self) -> sqlite3.Connection:

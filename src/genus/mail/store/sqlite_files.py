@@ -186,7 +186,7 @@ def switch_to_wal(connection: sqlite3.Connection) -> None:
             time.sleep(0.01)
 
 
-def sentence(path: Path, error: Exception) -> StoreError:
+def sentence(path: Path, error: Exception, is_open: bool = True) -> StoreError:
     """Return an error of SQLite as an error that users understand."""
     told = (error.strerror if isinstance(error, OSError) else None) or str(error)
     if "full" in told or is_full(path, error):
@@ -197,7 +197,7 @@ def sentence(path: Path, error: Exception) -> StoreError:
         )
     is_of_value = isinstance(error, UnicodeDecodeError | OverflowError | TypeError)
     if is_of_value or "not a database" in told or "malformed" in told:
-        return damaged(path, told)
+        return damaged(path, told, is_open)
     if "readonly" in told:
         return StoreError(
             f"The store {path} can be read but not changed by this user. Change its permissions, "
@@ -206,10 +206,12 @@ def sentence(path: Path, error: Exception) -> StoreError:
     return StoreError(f"Cannot use the store {path}: {told}. Check that it can be written.")
 
 
-def damaged(path: Path, told: str) -> StoreError:
+def damaged(path: Path, told: str, is_open: bool = True) -> StoreError:
+    """Return the error of a damaged store; one that cannot be opened cannot be repaired either."""
+    todo = "Repair it (genus mail repair), restore" if is_open else "Restore"
     return StoreError(
-        f"{path} is not a store, or it is damaged: {told}. Repair it (genus mail repair), restore "
-        "it from a copy, or move it away and learn the mail again."
+        f"{path} is not a store, or it is damaged: {told}. {todo} it from a copy, or move it away "
+        "and learn the mail again."
     )
 
 

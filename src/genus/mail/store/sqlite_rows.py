@@ -1,6 +1,7 @@
 """Read and write the rows of a SQLite store: lessons, packs, buckets (`packing`), totals, notes.
 
-Each row has a checksum, so that flipped bits on a disk cause an error and not a wrong verdict.
+Each row has a checksum, so that flipped bits in it cause an error and not a wrong verdict. A bit
+that flips in SQLite's own part of a page may hide a row; `genus mail verify` finds that.
 """
 
 from __future__ import annotations
