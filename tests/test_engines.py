@@ -25,7 +25,7 @@ from genus import (
     TextClassifier,
 )
 from genus.engines import Rows
-from genus.engines.spark import SparkFrame, explained
+from genus.engines.spark import SparkFrame, explained, first_rows
 from scope import at_night, nightly
 
 pytest_plugins = ("clusters",)
@@ -309,6 +309,21 @@ def test_what_spark_refuses(spark: Any) -> None:
     model = GDA().fit(FRAME[["a", "b"]], LABELS)
     with pytest.raises(TableError, match='has the columns "prediction" already'):
         model.predict(frame.withColumnRenamed("text", "prediction"))
+
+
+@pytest.mark.parametrize("is_connect", [False, True], ids=["", "without plans"])
+def test_a_plan_needs_the_first_rows_of_every_partition_of_spark(
+    is_connect: bool, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = spark_frame(spark)
+    if is_connect:  # there frames have no _jdf
+        monkeypatch.setattr(type(frame), "limit", lambda frame, rows: object())
+    sizes = frame.selectExpr("spark_partition_id() as p").groupBy("p").count().collect()
+    found = first_rows(frame, 4)
+    rows = found.selectExpr("spark_partition_id() as p").groupBy("p").count().collect()
+    assert {row.p: row["count"] for row in rows} == {r.p: min(r["count"], 4) for r in sizes}
+    reads_all = "LocalLimit" not in found._jdf.queryExecution().toString()
+    assert reads_all == is_connect
 
 
 def test_workers_without_genus_are_named() -> None:
