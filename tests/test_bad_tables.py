@@ -8,7 +8,7 @@ import pyarrow.parquet
 import pytest
 from click.testing import CliRunner
 
-from genus import TableClassifier, TableError
+from genus import GaussianNB, TableClassifier, TableError, cross_validate
 from genus.cli import cli
 from genus.table import open_table
 from scope import EVERYTHING
@@ -106,6 +106,23 @@ def test_a_long_cell_is_read_or_refused_by_its_line(tmp_path):
     pa.parquet.write_table(table, tmp_path / "t.parquet")
     model = plain().fit(tmp_path / "t.parquet", target="y")
     assert len(model.predict(tmp_path / "t.parquet")) == ROWS
+
+
+def test_a_file_that_is_still_being_written_is_not_said_to_have_a_long_line(tmp_path):
+    row = "39,State gov,77516,x y,13,N-m,<=,z,u\n"
+    (tmp_path / "t.csv").write_text("a,b,c,d,e,f,g,h,y\n" + row * 3000 + "1,2")
+    with pytest.raises(TableError, match="line 3002 has 2 fields where 9 are expected"):
+        open_table(str(tmp_path / "t.csv"))
+    (tmp_path / "t.csv").write_bytes(np.random.default_rng(0).bytes(1000))
+    with pytest.raises(TableError) as told:
+        open_table(str(tmp_path / "t.csv")).table()
+    assert "2 MB" not in str(told.value)
+
+
+def test_scoring_very_many_classes_is_refused_before_memory_is_used():
+    codes = np.arange(2_000_000) % 1_000_000
+    with pytest.raises(ValueError, match="1,000,000 classes in 2,000,000 rows take 48000"):
+        cross_validate(GaussianNB(), np.ones((len(codes), 1)), codes)
 
 
 def test_a_folder_is_all_its_tables_or_none(tmp_path):

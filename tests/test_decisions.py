@@ -158,6 +158,11 @@ def test_decisions_that_make_no_sense(given, words):
         Decision.of(given, np.array(["no", "yes"]))
 
 
+def test_errors_name_a_class_as_it_is_written():
+    with pytest.raises(ValueError, match=r"^The threshold of 'good' must be"):
+        Decision.of({np.str_("good"): 1.5}, np.array(["bad", "good"]))
+
+
 def test_a_threshold_alone_is_for_two_classes():
     with pytest.raises(ValueError, match=r"there are 3\. Name the class"):
         Decision.of(0.3, np.arange(3))

@@ -125,6 +125,11 @@ def test_a_flipped_bit_of_any_byte_is_noticed(tmp_path):
             genus.load(path)
 
 
+def test_metadata_that_safetensors_refuses_is_said_to_be_too_much(tmp_path):
+    with pytest.raises(ValueError, match=r"cannot be saved .* too many columns"):
+        files.to_bytes({"names": "x" * (files.MOST_HEADER + 1)})
+
+
 def test_a_file_keeps_its_place_and_mode(tmp_path):
     model = GDA().fit(X, Y)
     target, link = tmp_path / "target", tmp_path / "link"

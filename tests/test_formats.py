@@ -234,16 +234,22 @@ def test_a_file_is_unpacked_once_and_again_when_it_changes(tmp_path):
         ("cut.csv.xz", "Cannot unpack"),
         ("cut.csv.bz2", "Cannot unpack"),
         ("cut.zip", "Cannot unpack"),
+        ("cut.csv.gz", "Cannot unpack"),
+        ("cut.csv.zst", "Cannot unpack"),
+        ("changed.csv.gz", "Cannot unpack"),
         ("cut.xlsx", "Cannot unpack"),
-        ("text.parquet", "has the suffix of a parquet file, but begins with"),
-        ("text.sqlite", "has the suffix of a sqlite file, but begins with"),
+        ("text.parquet", "has the suffix .parquet of the format parquet, but begins with"),
+        ("text.sqlite", "has the suffix .sqlite of the format sqlite, but begins with"),
         ("t.tar.gz", "is an archive, which genus does not read. Unpack it"),
         ("pdf.csv", "is a PDF"),
         ("https://example.org/t.csv", "Download it"),
     ],
 )
 def test_what_cannot_be_read_is_named(folder, name, words):
-    for suffix in (".csv.xz", ".csv.bz2", ".zip", ".xlsx"):
+    changed = bytearray((folder / "t.csv.gz").read_bytes())
+    changed[-8] ^= 1  # in the checksum
+    (folder / "changed.csv.gz").write_bytes(changed)
+    for suffix in (".csv.xz", ".csv.bz2", ".csv.gz", ".csv.zst", ".zip", ".xlsx"):
         whole = (folder / f"t{suffix}").read_bytes()
         (folder / f"cut{suffix}").write_bytes(whole[: len(whole) // 2])
     (folder / "text.parquet").write_text("a,b\n1,2\n")
@@ -390,6 +396,18 @@ def test_compressed_in_and_compressed_out_keep_every_byte(folder, model, suffix)
     given = as_csv().splitlines()
     assert len(lines) == len(given)
     assert all(line.startswith(own + b",") for line, own in zip(lines, given, strict=True))
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "cp1252"])
+def test_cells_in_other_encodings_stay_as_they_are_written(tmp_path, encoding):
+    rows = [f"{h % 12}:{h:02d},{h % 7}.50,{'früh' if h % 3 else 'spät'}" for h in range(40)]
+    (tmp_path / "t.csv").write_text("\n".join(["at,x,when", *rows, ""]), encoding=encoding)
+    given = (tmp_path / "t.csv", "--encoding", encoding)
+    assert run("fit", *given, "--target", "when", "-o", tmp_path / "m").exit_code == 0
+    told = run("predict", tmp_path / "m", *given)
+    assert told.exit_code == 0, told.output
+    lines = told.stdout.splitlines()[1:]
+    assert all(line.startswith(row + ",") for line, row in zip(lines, rows, strict=True))
 
 
 def test_gzip_on_stdin(folder, model):

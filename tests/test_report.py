@@ -24,7 +24,7 @@ from genus import TableClassifier, compare, load
 from genus.display import palette
 from genus.display import text as shown
 from genus.evaluate.comparing.verdict import mean
-from genus.report import comparison, densities, judging, learning, scores, svg, write
+from genus.report import comparison, densities, judging, learning, page, scores, svg, write
 from genus.stacking.outcome import CrossValidation
 from genus.table import TableError
 from scope import EVERYTHING, at_night, nightly
@@ -32,7 +32,7 @@ from scope import EVERYTHING, at_night, nightly
 pytest.importorskip("jinja2")
 
 HOSTILE = '<script>alert("x")</script>\'&amp;'
-VOID = {"meta", "link", "br", "hr", "img", "input"}
+VOID = {"meta", "link", "br", "hr", "img", "input", "wbr"}
 SECTIONS = ["families", "columns", "confusion", "reliability", "roc", "evidence"]
 SECTIONS += ["dependence", "mistakes", "comparison"]
 
@@ -563,6 +563,10 @@ def test_browser_loads_nothing_else(browser: Any, page_path: Path) -> None:
     asked = chromium.requested(browser)
     assert {url for url in asked if not url.startswith("data:")} == {page_path.as_uri()}
     assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
+
+
+def test_long_names_break_between_their_words():
+    assert page.breakable("net_salesTotal <b>") == "net_<wbr>sales<wbr>Total &lt;b&gt;"
 
 
 def test_browser_names_figures_and_headings(browser: Any, page_path: Path) -> None:

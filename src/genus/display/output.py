@@ -226,7 +226,11 @@ def large(text: str) -> Any:
 def as_text(values: Any) -> Any:
     """Convert Arrow values to strings; lists and structures become JSON."""
     import pyarrow as pa
+    import pyarrow.types as pt
 
+    if pt.is_time64(values.type):  # whole seconds without the zeros of a fraction
+        with suppress(pa.ArrowInvalid):
+            values = values.cast(pa.time32("s"))
     try:
         return values.cast(pa.large_string())
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):

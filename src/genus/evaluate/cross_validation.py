@@ -17,6 +17,7 @@ from sklearn.base import clone
 
 from genus.arrays import labels, matrix
 from genus.arrays.matrix import Codes, Matrix
+from genus.arrays.memory import available
 from genus.estimators import GenerativeClassifier
 from genus.estimators.table_rows import labelled
 from genus.model import Model, counting_as, without
@@ -27,6 +28,7 @@ from genus.table import TableError, open_table
 from genus.table.plan import as_numbers
 from genus.table.read.objects import arrow_column
 
+COPIES = 3  # of the probabilities that exist at once, at least
 TUNING_BYTES = 256 << 20  # memory for the probabilities of settings that are tried together
 
 
@@ -67,6 +69,7 @@ def cross_validate(
     if groups is not None or time is not None:
         folds = honest_folds(folds, groups, time, len(y))
     fresh, X, codes, classes, weight = checked(estimator, X, y, sample_weight)
+    refuse_full_memory(len(codes), len(classes))
     empty = fresh._empty()
     weights = np.ones(len(codes)) if weight is None else weight
     if isinstance(folds, str):
@@ -92,6 +95,16 @@ def cross_validate(
         return CrossValidation(probabilities, classes, codes, weights, fold)
     at = np.flatnonzero(fold > 0)
     return CrossValidation(probabilities[at], classes, codes[at], weights[at], fold[at] - 1)
+
+
+def refuse_full_memory(rows: int, classes: int) -> None:
+    """Raise an error if the probabilities of all rows do not fit into memory."""
+    free, size = available(), COPIES * 8 * rows * classes
+    if free is not None and size > free:
+        raise ValueError(
+            f"The probabilities of {classes:,} classes in {rows:,} rows take {size / 1e9:.1f} GB, "
+            f"but only {free / 1e9:.1f} GB of memory are free. Give fewer rows or classes."
+        )
 
 
 def apart(X: Any, y: Any, target: str | None, *named: Any) -> tuple[Any, ...]:

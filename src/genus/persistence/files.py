@@ -41,7 +41,13 @@ def to_bytes(tree: dict[str, Any]) -> bytes:
     document: dict[str, Any] = {"version": VERSION, "tree": flatten(tree, "", tensors)}
     document["checksum"] = checksum(VERSION, document["tree"], tensors)
     metadata = {FORMAT: json.dumps(document)}  # one entry: safetensors shuffles several
-    return save({name: np.ascontiguousarray(t) for name, t in tensors.items()}, metadata)
+    try:
+        return save({name: np.ascontiguousarray(t) for name, t in tensors.items()}, metadata)
+    except SafetensorError as error:
+        raise ValueError(
+            f"The model cannot be saved ({error}), because it has too many columns. Leave some out "
+            "(ignore=)."
+        ) from None
 
 
 def checksum(version: int, tree: Any, tensors: dict[str, NDArray[Any]]) -> str:

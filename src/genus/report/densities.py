@@ -20,6 +20,7 @@ from genus.registry import FAMILIES
 from genus.table import Column, Frame, Values
 from genus.table.model import marginals
 from genus.table.model.marginals import Bins, Counted, Distribution, Marginal, of_columns
+from genus.table.read.packing import listed
 
 Array = NDArray[np.float64]
 POINTS = 160
@@ -108,8 +109,9 @@ def position(model: Any, name: str) -> tuple[int, Column]:
     for j, column in enumerate(used):
         if column.name == name:
             return j, column
-    known = ", ".join(repr(column.name) for column in used[:20])
-    raise ValueError(f"The model uses no column {name!r}. It uses {known}.")
+    raise ValueError(
+        f"The model uses no column {name!r}. It uses {listed([column.name for column in used])}."
+    )
 
 
 def holds_dates(column: Column) -> bool:

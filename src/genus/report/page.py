@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import datetime
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 from genus.display import palette
 from genus.display import text as shown
@@ -40,6 +42,7 @@ def page(model: TableClassifier | None, data: Any, target: str | None) -> str:
     )
     environment.filters |= {
         "name": shown.name,
+        "breakable": breakable,
         "number": shown.number,
         "signed": shown.signed,
         "bits": shown.bits,
@@ -50,6 +53,11 @@ def page(model: TableClassifier | None, data: Any, target: str | None) -> str:
     environment.filters["score"] = score
     named = {"data_name": data_name(data), "today": datetime.date.today().isoformat()}
     return environment.get_template("page.html").render(**context(found, target), **named)
+
+
+def breakable(name: str) -> Markup:
+    """Return a name as HTML that may break between its words, as in long_name or LongName."""
+    return Markup("<wbr>").join(re.split(r"(?<=[_./:-])(?=\w)|(?<=[a-z])(?=[A-Z])", name))
 
 
 def score(value: float) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from genus.arrays.labels import Axis
+from genus.arrays.labels import Axis, show
 from genus.arrays.matrix import Codes
 from genus.arrays.options import number
 from genus.statistics import Array
@@ -55,7 +55,8 @@ class Decision:
             return cls(costs=cost_matrix(given, classes))
         thresholds = np.full(len(classes), np.nan)
         for label, share in given.items():
-            thresholds[place(label, classes)] = number(f"The threshold of {label!r}", share, 0, 1)
+            named = f"The threshold of {show(label)}"
+            thresholds[place(label, classes)] = number(named, share, 0, 1)
         return cls(thresholds=thresholds)
 
     def decide(self, p: Array) -> Codes:
@@ -76,7 +77,7 @@ def cost_matrix(given: Mapping[Any, Any], classes: Axis) -> Array:
     costs = 1.0 - np.eye(len(classes))
     for (true, decided), cost in given.items():
         at = place(true, classes), place(decided, classes)
-        costs[at] = number(f"The cost of {decided!r} for {true!r}", cost, 0)
+        costs[at] = number(f"The cost of {show(decided)} for {show(true)}", cost, 0)
     return costs
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date, time, timedelta
 from functools import cached_property
 from typing import Any
 
@@ -555,5 +556,5 @@ def is_read(text: str, written: str) -> bool:
 
 def shown(value: Any) -> str:
     """Return a value in short form for a message."""
-    text = repr(value)
+    text = str(value) if isinstance(value, date | time | timedelta) else repr(value)
     return text if len(text) <= 40 else text[:39] + "…"

@@ -23,6 +23,7 @@ from genus.arrays.labels import show
 from genus.statistics import Array, divide
 from genus.table import Column, Values
 from genus.table.frame import as_date
+from genus.table.read.packing import listed
 
 MOST, MOST_OF_TWO = 16, 6  # steps of a column
 MOST_CLASSES = 6  # that print() shows
@@ -271,8 +272,7 @@ def dependence(parameters: Any, names: Sequence[str], classes: NDArray[Any]) -> 
         raise ValueError(f"{names[0]!r} is compared with itself. Name another column.")
     for name in names:
         if name not in places:
-            known = ", ".join(map(repr, list(places)[:10]))
-            raise ValueError(f"The model uses no column {name!r}. It uses {known}.")
+            raise ValueError(f"The model uses no column {name!r}. It uses {listed(places)}.")
         if used[places[name]].kind == "text":
             raise ValueError(
                 f"Column {name!r} holds texts, for which there is no such curve. Use `explain`, "

@@ -371,7 +371,7 @@ def from_csv(
     try:
         source = in_memory(name, sql) if size <= SMALL else from_sql(name, sql)
     except TableError as error:
-        if "sniff" not in str(error):
+        if "do not form a table" not in str(error):
             raise
         refuse_ragged(name, paths[0])
         raise
@@ -440,14 +440,14 @@ def encoding_in(options: str) -> str:
 
 
 def lines_of(options: str, paths: Sequence[str]) -> Lines | None:
-    """Return the unchanged lines of CSV files; None if that is unsafe, or if they are not UTF-8."""
-    if "encoding" in options:
-        return None
+    """Return the unchanged lines of CSV files, in UTF-8; None if that is unsafe."""
+    encoding = re.search(r", encoding = '(.*)'", options)
     sniffed = options.replace(", union_by_name = true", "")
     with readable(paths[0]):
         found = connection().cursor().sql(f"SELECT * FROM sniff_csv({quoted(paths[0])}{sniffed})")
         (dialect,) = found.fetchall()
-    return Lines.of(paths, dict(zip(found.columns, dialect, strict=True)))
+    named = dict(zip(found.columns, dialect, strict=True))
+    return Lines.of(paths, named, encoding[1] if encoding else "utf-8")
 
 
 def refuse_unnamed(name: str, options: str, paths: Sequence[str], columns: Sequence[str]) -> None:

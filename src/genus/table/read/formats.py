@@ -181,7 +181,8 @@ def kind_of(path: str, name: str = "") -> str:
         return kind
     if kind is not None:
         raise TableError(
-            f"{name or path} has the suffix of a {kind} file, but begins with {start[:8]!r}. "
+            f"{name or path} has the suffix {suffix} of the format {kind}, but begins with "
+            f"{start[:8]!r}. "
             "It may be damaged; copy it again, or correct its suffix."
         )
     return "json" if start.lstrip()[:1] in (b"{", b"[") else "csv"

@@ -19,7 +19,7 @@ NONE = "(empty)"  # how DuckDB reports a character that a file does not use
 
 @dataclass(frozen=True)
 class Lines:
-    """The lines of CSV files with the same first line, as bytes without line ends.
+    """The lines of CSV files with the same first line, in UTF-8 and without line ends.
 
     `head` is the line of column names, None if there is none. `skipped` lines come before it.
     """
@@ -31,9 +31,12 @@ class Lines:
     skipped: int
     columns: int
     end: bytes = b"\n"
+    encoding: str = "utf-8"
 
     @classmethod
-    def of(cls, paths: Sequence[str], dialect: dict[str, Any]) -> Lines | None:
+    def of(
+        cls, paths: Sequence[str], dialect: dict[str, Any], encoding: str = "utf-8"
+    ) -> Lines | None:
         """Return the lines of files in a `dialect` that DuckDB found; None if this is unsafe.
 
         It is unsafe if line ends are ambiguous, or if the first lines of the files differ.
@@ -44,7 +47,9 @@ class Lines:
         if not plain or end is None:
             return None
         skipped, columns = int(dialect["SkipRows"]), len(dialect["Columns"])
-        found = cls(tuple(paths), None, dialect["Delimiter"], quote, skipped, columns, end)
+        found = cls(
+            tuple(paths), None, dialect["Delimiter"], quote, skipped, columns, end, encoding
+        )
         if not dialect["HasHeader"]:
             return found if len(paths) == 1 else None
         heads = {next(islice(found.of_file(path), skipped, None), b"") for path in paths}
@@ -62,7 +67,10 @@ class Lines:
         """Yield all lines of a file; a quoted line end does not end a line."""
         import pyarrow as pa
 
-        with pa.input_stream(path, compression="detect") as file:
+        with pa.input_stream(path, compression="detect") as stored:
+            file = stored
+            if self.encoding != "utf-8":
+                file = pa.transcoding_input_stream(stored, self.encoding, "utf-8")
             rest = b""
             while chunk := file.read(CHUNK):
                 content = rest + chunk

@@ -1,7 +1,8 @@
 """Unpack compressed files, archives and pipes to plain files, to read them repeatedly.
 
-DuckDB reads some compressions itself. Other files are unpacked into a temporary folder, which is
-removed when Python exits. A file that is opened twice is unpacked once.
+DuckDB reads some compressions itself, and such files are only checked. Other files are unpacked
+into a temporary folder, which is removed when Python exits. A file that is opened twice is unpacked
+once.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import stat
 import tempfile
 import zipfile
 import zlib
+from collections.abc import Collection
 from functools import cache
 from typing import Any
 
@@ -23,7 +25,7 @@ from genus.table.read.formats import (
     start_of,
     suffix_of,
 )
-from genus.table.read.sources import TableError
+from genus.table.read.sources import TableError, shortened
 
 STARTS = {
     b"\x1f\x8b": "gzip",
@@ -33,6 +35,7 @@ STARTS = {
     b"PK\x03\x04": "zip",
     b"PK\x05\x06": "zip",
 }
+CHUNK = 1 << 20  # bytes
 ORIGINS: dict[str, str] = {}  # original paths of unpacked files
 UNPACKED: dict[tuple[str, str], str] = {}
 
@@ -64,6 +67,7 @@ def plain_file(path: str, part: str = "") -> tuple[str, str]:
     if how in ("gzip", "zstd") and COMPRESSED.search(path) and inner in READERS:
         ending = os.path.splitext(path.lower())[1]
         if ending in format_named(READERS[inner]).unpacks:
+            refuse_incomplete(path, how, stamp(path))
             return path, part
     member = chosen_member(path, part) if how == "zip" else ""
     known = (stamp(path), member)
@@ -74,6 +78,25 @@ def plain_file(path: str, part: str = "") -> tuple[str, str]:
         UNPACKED[known] = target
         ORIGINS[target] = path
     return UNPACKED[known], "" if member else part
+
+
+@cache
+def refuse_incomplete(path: str, how: str, stamp: str) -> None:
+    """Raise an error if a compressed file was cut short or changed.
+
+    DuckDB reads what is left of a file that was cut short (zstd), and does not compare checksums
+    (gzip). A file with the same `stamp` is checked once.
+    """
+    import pyarrow as pa
+
+    try:
+        with pa.input_stream(path, compression=how) as packed:
+            while packed.read(CHUNK):
+                pass
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise damaged(path, how, error) from None
 
 
 def packing_of(path: str) -> str | None:
@@ -120,9 +143,9 @@ def chosen_member(path: str, part: str) -> str:
     return tables[0]
 
 
-def listed(names: list[str]) -> str:
+def listed(names: Collection[str]) -> str:
     """Return the first names, for a message."""
-    shown = ", ".join(map(repr, names[:5])) or "no file"
+    shown = ", ".join(repr(shortened(name)) for name in list(names)[:5]) or "no file"
     return shown + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
@@ -130,7 +153,7 @@ def unpack(path: str, how: str, member: str, target: str) -> None:
     """Write the unpacked content of a file to the path `target`."""
     try:
         with opened(path, how, member) as packed, open(target, "wb") as file:
-            shutil.copyfileobj(packed, file, 1 << 20)
+            shutil.copyfileobj(packed, file, CHUNK)
     except (EOFError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:
         raise damaged(path, how, error) from None
     except OSError as error:

@@ -173,7 +173,7 @@ class Source:
         close = difflib.get_close_matches(column, self.columns, 1, 0.6)
         close += [name for name in self.columns if name.lower() == column.lower()]
         hint = f"Did you mean {close[-1]!r}? " if close else ""
-        shown = ", ".join(map(repr, self.columns[:20]))
+        shown = ", ".join(repr(shortened(name)) for name in self.columns[:20])
         more = f" and {len(self.columns) - 20} more" if len(self.columns) > 20 else ""
         unnamed = all(re.fullmatch(r"column\d+", name) for name in self.columns)
         head = " The file seems to have no header line with column names." if unnamed else ""
@@ -343,10 +343,15 @@ def explained(message: str) -> str:
             f"line {line[1]} has {columns[2]} fields where {columns[1]} are expected. Correct "
             "the line, or quote fields that contain the delimiter."
         )
-    if re.search(r"maximum line size", flat, re.I):
+    if re.search(r"maximum line size of \S+ bytes exceeded", flat, re.I):
         return (
-            f"{f'line {line[1]}' if line else 'a line'} is longer than 2 MB. A closing quote "
-            "may be missing; add it. Parquet files have no such limit."
+            "a line is longer than 2 MB. A closing quote may be missing; add it. Parquet files "
+            "have no such limit."
+        )
+    if "error when sniffing file" in flat.lower():
+        return (
+            "its lines do not form a table. They may have different numbers of fields, or the file "
+            "may be binary, cut short, or still being written. Correct it, or copy it again."
         )
     if "httpfs" in flat or "http://" in flat or "https://" in flat:
         return "it contains a remote address, and genus reads only local files. Download it first."
