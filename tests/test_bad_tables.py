@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
@@ -54,7 +56,6 @@ def test_one_row_of_each_class_is_enough_to_count():
     "head",
     [
         "a,,y",  # a name that is empty
-        "a,a,y",  # repeated
         f"a,{LONG},y",
         f'a,"{EVIL}",y',
         'a,"""quoted""",y',
@@ -62,7 +63,7 @@ def test_one_row_of_each_class_is_enough_to_count():
         "a,B,b,y",
         "prediction2,p(u)2,y",
     ],
-    ids=["empty", "repeated", "10 kB", "SQL", "quotes", "spaces", "upper case", "near"],
+    ids=["empty", "10 kB", "SQL", "quotes", "spaces", "upper case", "near"],
 )
 def test_names_are_kept_as_they_are(tmp_path, head):
     path, model = tmp_path / "t.csv", tmp_path / "m.genus"
@@ -79,6 +80,49 @@ def test_a_frame_with_two_columns_of_one_name_is_refused():
     twice = pa.table([pa.array([1, 2]), pa.array([3, 4]), pa.array(["u", "v"])], ["a", "a", "y"])
     with pytest.raises(TableError, match=r"two columns .a.\. Rename one"):
         plain().fit(twice, target="y")
+
+
+@pytest.mark.parametrize(
+    ("head", "told"),
+    [
+        ("a,y,y", r"two columns 'y', the columns 2 and 3\. Rename one, or .* EXCLUDE \(.y_1.\)"),
+        ("a,a,y", "two columns 'a', the columns 1 and 2"),
+        ('"a", a ,y', "two columns 'a', the columns 1 and 2"),
+        ("a,a_1,A,a,y", "two columns 'a', the columns 1 and 4"),
+    ],
+)
+def test_a_file_with_two_columns_of_one_name_is_refused(tmp_path, head, told):
+    path, other = tmp_path / "t.csv", tmp_path / "ok.csv"
+    path.write_text(lines(head))
+    other.write_text(lines("b,y"))
+    query = f"SELECT * FROM '{path}'"
+    for given in (str(path), [str(other), str(path)], query):
+        with pytest.raises(TableError, match=told), warnings.catch_warnings(action="ignore"):
+            open_table(given)
+    if head == "a,y,y":  # what the error advises
+        assert open_table(f"SELECT * EXCLUDE (y_1) FROM '{path}'").columns == ["a", "y"]
+    path.write_bytes(path.read_bytes().replace(b"y", b"\xff"))
+    with pytest.raises(TableError, match="two columns"), warnings.catch_warnings(action="ignore"):
+        open_table(str(path), "latin-1")
+
+
+def test_names_that_differ_only_in_case_are_told(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(lines("B,b_1,b,y"))
+    with pytest.warns(UserWarning, match=r"'B' and 'b', .* The second is read as 'b_1_1'"):
+        assert open_table(str(path)).columns == ["B", "b_1", "b_1_1", "y"]
+    path.write_text(lines("b,b_1,b_2,y"))
+    with warnings.catch_warnings(action="error"):
+        assert open_table(str(path)).columns == ["b", "b_1", "b_2", "y"]
+
+
+def test_a_first_line_with_empty_names_is_not_said_to_be_missing(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(",,y\n" + "".join(f"{i},{i % 7},{'uv'[i % 2]}\n" for i in range(ROWS)))
+    with pytest.raises(TableError, match=r"has the name 'y', but the names of other .* empty"):
+        plain().fit(path, target="y")
+    with pytest.raises(TableError, match="seems to have no header line"):
+        plain().fit(path, target="z")
 
 
 def test_many_columns(tmp_path):

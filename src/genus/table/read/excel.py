@@ -9,7 +9,7 @@ from typing import Any
 from genus.arrays.options import warn
 from genus.table.read.formats import Files
 from genus.table.read.packing import listed, stamp
-from genus.table.read.sources import Partition, Source, TableError, fitted, readable
+from genus.table.read.sources import Partition, Source, TableError, fitted, readable, repeated_in
 
 NUMBERS = (int, float)
 
@@ -56,7 +56,7 @@ def sheet_table(path: str, files: Files) -> Any:
             f"{files.name} is empty. A sheet needs a row of column names and rows below it."
         )
     head = [shown(cell) or f"column{j}" for j, cell in enumerate(rows[0])]
-    repeated = {name for name in head if head.count(name) > 1}
+    repeated = repeated_in(head)
     if repeated:
         raise TableError(f"{files.name} has two columns {min(repeated)!r}. Rename one.")
     return pa.table({name: column([row[j] for row in rows[1:]]) for j, name in enumerate(head)})

@@ -16,6 +16,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from genus.arrays.options import warn
 from genus.table.read.databases import identifier
 from genus.table.read.formats import (
     COMPRESSED,
@@ -26,7 +27,7 @@ from genus.table.read.formats import (
     suffix_of,
     suffixless,
 )
-from genus.table.read.lines import Lines
+from genus.table.read.lines import NONE, Lines
 from genus.table.read.packing import ORIGINS, plain_file, stamp
 from genus.table.read.sources import (
     BATCH,
@@ -56,6 +57,7 @@ SQL = re.compile(r"\s*(\(\s*)*(select|with|from|values|table|pivot|unpivot)\b.*\
 SQL_CSV = re.compile(r"\.(csv|tsv)(\.gz|\.zst)?$", re.I)  # read as CSV in a query
 # Integers that a float cannot hold, and leading signs and zeros, which a number does not keep.
 LONG, SIGNED = r"^\s*[+-]?\d{16,}\s*$", r"^\s*(\+|-?0\d)"
+SECOND = re.compile(r"(.*)_\d+", re.S)  # the names of columns whose name occurs before
 UNNAMED = re.compile(r"column\d+")  # names that DuckDB gives to unnamed columns
 REMOTE = re.compile(r"^\s*[a-z][a-z0-9+.-]+://", re.I)
 
@@ -87,26 +89,31 @@ def from_query(sql: str) -> Source:
     plain = sql.strip().rstrip(";")
     try:
         with readable(name):
-            typed = with_our_types(plain)
-        return from_sql(name, typed)
+            typed, read = with_our_types(plain)
+        source = from_sql(name, typed)
     except TableError:
         return from_sql(name, plain)
+    for path in read:
+        files = sorted(glob.glob(path, recursive=True))
+        refuse_repeated(csv_options([path], size_of(path)), files, source.columns)
+    return source
 
 
-def with_our_types(sql: str) -> str:
-    """Rewrite a query so that it reads CSV files with genus's options."""
+def with_our_types(sql: str) -> tuple[str, list[str]]:
+    """Rewrite a query so that it reads CSV files with genus's options; return it and the paths."""
     cursor = connection().cursor()
     (tree,) = cursor.execute("SELECT json_serialize_sql(?::VARCHAR)", [sql]).fetchall()[0]
-    text = sql.encode()
+    text, paths = sql.encode(), []
     for at, path, alias in sorted(tables_in(json.loads(tree)), reverse=True):  # last first
         written = re.match(rb"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"", text[at:])
         if not (written and SQL_CSV.search(path)):
             continue
         read = f"read_csv({literal(path)}{csv_options([path], size_of(path))})"
+        paths.append(path)
         stem = suffixless(os.path.basename(path)).replace('"', '""')
         read += "" if alias else f' AS "{stem}"'
         text = text[:at] + read.encode() + text[at + written.end() :]
-    return text.decode()
+    return text.decode(), paths
 
 
 def tables_in(tree: Any) -> Iterator[tuple[int, str, str]]:
@@ -209,7 +216,9 @@ def csv_files(files: Files) -> Source:
     options = ", union_by_name = true" + csv_options(files.paths, size)
     if files.encoding.lower() not in ("utf-8", "utf8"):
         options += f", encoding = {literal(files.encoding)}"
-    return from_csv(files.name, options, files.paths, size)
+    source = from_csv(files.name, options, files.paths, size)
+    refuse_repeated(options, files.paths, source.columns)
+    return source
 
 
 def json_files(files: Files) -> Source:
@@ -442,12 +451,63 @@ def encoding_in(options: str) -> str:
 def lines_of(options: str, paths: Sequence[str]) -> Lines | None:
     """Return the unchanged lines of CSV files, in UTF-8; None if that is unsafe."""
     encoding = re.search(r", encoding = '(.*)'", options)
+    return Lines.of(paths, dialect_of(options, paths[0]), encoding[1] if encoding else "utf-8")
+
+
+def dialect_of(options: str, path: str) -> dict[str, Any]:
+    """Return what DuckDB finds out about a CSV file: its delimiter, quotes, columns and so on."""
     sniffed = options.replace(", union_by_name = true", "")
-    with readable(paths[0]):
-        found = connection().cursor().sql(f"SELECT * FROM sniff_csv({quoted(paths[0])}{sniffed})")
+    with readable(path):
+        found = connection().cursor().sql(f"SELECT * FROM sniff_csv({quoted(path)}{sniffed})")
         (dialect,) = found.fetchall()
-    named = dict(zip(found.columns, dialect, strict=True))
-    return Lines.of(paths, named, encoding[1] if encoding else "utf-8")
+    return dict(zip(found.columns, dialect, strict=True))
+
+
+def refuse_repeated(options: str, paths: Sequence[str], columns: Sequence[str]) -> None:
+    """Raise an error if a CSV file has two columns of one name.
+
+    DuckDB calls the second `y` `y_1`, or `Y_1` if it is written `Y`; then there is only a note.
+    """
+    there = {name.lower() for name in columns}
+    again = (SECOND.fullmatch(name.lower()) for name in columns)
+    if not any(found and found[1] in there for found in again):
+        return
+    for path in paths:
+        head, own = head_of(options, path)
+        if len(head) != len(own):
+            continue
+        first: dict[str, int] = {}
+        for j, name in enumerate(head):
+            i = first.setdefault(name.lower(), j)
+            if i == j or not name:
+                continue
+            told, name = ORIGINS.get(path, path), shortened(name)
+            if head[i] == head[j]:
+                raise TableError(
+                    f"{told} has two columns {name!r}, the columns {i + 1} and {j + 1}. Rename "
+                    f"one, or leave one out with a query: SELECT * EXCLUDE "
+                    f"({identifier(shortened(own[j]))}) FROM {literal(told)}."
+                )
+            warn(
+                f"{told} has columns {shortened(head[i])!r} and {name!r}, whose names differ only "
+                f"in upper and lower case. The second is read as {shortened(own[j])!r}."
+            )
+
+
+def head_of(options: str, path: str) -> tuple[list[str], list[str]]:
+    """Return the names in the first line of a CSV file, and those that DuckDB gives its columns."""
+    found = dialect_of(options, path)
+    columns = [column["name"] for column in found["Columns"]]
+    if not found["HasHeader"]:
+        return columns, columns
+    marks = {name: found[name.title()].replace(NONE, "") for name in ("quote", "escape", "comment")}
+    said = "".join(f", {name} = {literal(mark)}" for name, mark in marks.items())
+    said += f", delim = {literal(found['Delimiter'])}, skip = {found['SkipRows']}"
+    plain = f"read_csv({quoted(path)}, header = false, all_varchar = true{said}"
+    with readable(path):
+        read = f"SELECT * FROM {plain}{encoding_in(options)}) LIMIT 1"
+        (line,) = connection().cursor().sql(read).fetchall() or [()]
+    return [(name or "").strip() for name in line], columns
 
 
 def refuse_unnamed(name: str, options: str, paths: Sequence[str], columns: Sequence[str]) -> None:

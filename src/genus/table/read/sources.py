@@ -175,9 +175,20 @@ class Source:
         hint = f"Did you mean {close[-1]!r}? " if close else ""
         shown = ", ".join(repr(shortened(name)) for name in self.columns[:20])
         more = f" and {len(self.columns) - 20} more" if len(self.columns) > 20 else ""
-        unnamed = all(re.fullmatch(r"column\d+", name) for name in self.columns)
-        head = " The file seems to have no header line with column names." if unnamed else ""
+        head = ""
+        if all(re.fullmatch(r"column\d+", name) for name in self.columns):
+            head = " The file seems to have no header line with column names."
+            if column in self.first_values():
+                head = (
+                    f" Its first line has the name {column!r}, but the names of other columns are "
+                    "empty, so it was read as a row. Give every column a name there."
+                )
         return f"{hint}It has {shown}{more}.{head}"
+
+    def first_values(self) -> list[Any]:
+        """Return the values of the first row; none if the rows can be read only once."""
+        first = None if self.once else next(self.batches(), None)
+        return [] if not first else [values[0].as_py() for values in first.columns]
 
 
 def first_rows(batches: Iterable[Any], rows: int) -> Iterator[Any]:
