@@ -11,8 +11,11 @@ import pytest
 from click.testing import CliRunner
 
 from genus import GaussianNB, TableClassifier, TableError, cross_validate
+from genus.arrays.memory import size_of
 from genus.cli import cli
-from genus.table import open_table
+from genus.cli.errors import sentence
+from genus.table import Frame, open_table
+from genus.table.model import memory
 from scope import EVERYTHING
 
 ROWS = 60
@@ -167,6 +170,48 @@ def test_scoring_very_many_classes_is_refused_before_memory_is_used():
     codes = np.arange(2_000_000) % 1_000_000
     with pytest.raises(ValueError, match="1,000,000 classes in 2,000,000 rows take 48000"):
         cross_validate(GaussianNB(), np.ones((len(codes), 1)), codes)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_target_of_too_many_classes_is_refused_before_rows_are_counted(monkeypatch, named):
+    monkeypatch.setattr("genus.table.model.memory.available", lambda: 1 << 30)
+    monkeypatch.setattr(TableClassifier, "_count", None)
+    x = np.random.default_rng(0).normal(size=6000)
+    y = [f"k{i % 2000}" for i in range(6000)]
+    told = r"2,000 classes or more\. .* about [\d.]+ GB .* only 1\.1 GB are free\. Merge rare"
+    given = ({"x": x, "y": y}, "y") if named else ({"x": x}, y)
+    with pytest.raises(TableError, match=told):
+        TableClassifier().fit(*given)
+
+
+def test_the_memory_of_many_classes_is_predicted():
+    """The counts that are predicted from the first rows are those that come, or fewer."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 120, 5000)
+    table = {"a": rng.normal(size=5000) + y, "b": [f"v{i % 7}" for i in y], "y": y.astype(str)}
+    model = plain().fit(table, target="y")
+    rows = open_table({name: table[name][:3000] for name in ("a", "b")}).table()
+    family = model.model_.family
+    predicted = [
+        memory.expected_bytes(family, Frame.of(part, model.plan_), 120) / memory.PLAIN
+        for part in (rows, open_table({name: table[name] for name in ("a", "b")}).table())
+    ]
+    parts = model.model_.statistics.parts
+    counted = size_of([parts["cells"], parts["pairs"]])
+    assert predicted[0] < predicted[1]
+    assert 0.8 * counted < predicted[1] < 1.5 * counted
+
+
+def test_memory_that_runs_out_is_blamed_on_classes_only_if_they_are_many(monkeypatch):
+    def full(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(TableClassifier, "_solve", full)
+    for K, told in ((150, "to learn 150 classes. Merge rare"), (2, "")):
+        with pytest.raises(MemoryError) as error:
+            TableClassifier().fit({"x": np.arange(600) % 7}, [f"k{i % K}" for i in range(600)])
+        assert told in str(error.value)
+        assert ("--ignore" in sentence(error.value)) == (K == 2)
 
 
 def test_a_folder_is_all_its_tables_or_none(tmp_path):

@@ -826,6 +826,12 @@ def test_memory_that_is_left_is_known(tmp_path: Path, monkeypatch: pytest.Monkey
     assert (memory.available() or 0) > 1 << 20
     monkeypatch.setattr(memory, "MEMINFO", tmp_path / "none")
     assert memory.available() is None
+    limited = (
+        "import resource; resource.setrlimit(resource.RLIMIT_AS, (1 << 33, 1 << 33)); "
+        "from genus.arrays.memory import available; print(available())"
+    )
+    told = subprocess.run([sys.executable, "-c", limited], capture_output=True, text=True)
+    assert 0 < int(told.stdout) < 1 << 33
 
 
 def test_a_checkpoint_may_lie_in_the_folder_of_the_data(tmp_path: Path) -> None:

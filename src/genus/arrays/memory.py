@@ -12,11 +12,12 @@ import numpy as np
 
 MEMINFO = Path("/proc/meminfo")
 CGROUP = Path("/sys/fs/cgroup")
+OWN_PAGES = Path("/proc/self/statm")
 
 
 def available() -> int | None:
     """Return the bytes that this process may still use; None if the system does not report them."""
-    found = [free_of_machine(), free_of_group()]
+    found = [free_of_machine(), free_of_group(), free_of_limit()]
     known = [size for size in found if size is not None]
     return min(known) if known else None
 
@@ -40,6 +41,20 @@ def free_of_group() -> int | None:
     if not (most.isdigit() and used.isdigit()):
         return None
     return max(int(most) - int(used) + file_cache(), 0)
+
+
+def free_of_limit() -> int | None:
+    """Return the address space that is left if it is limited, such as by `ulimit -v`."""
+    try:
+        import resource
+
+        most = resource.getrlimit(resource.RLIMIT_AS)[0]
+        pages = int(OWN_PAGES.read_text().split()[0])
+    except (ImportError, OSError):
+        return None
+    if most == resource.RLIM_INFINITY:
+        return None
+    return max(most - pages * resource.getpagesize(), 0)
 
 
 def file_cache() -> int:

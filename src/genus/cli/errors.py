@@ -16,6 +16,7 @@ import click
 
 DONE, INTERRUPTED = 0, 130  # the other codes are click's: 1 for errors, 2 for usage
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+TOO_LITTLE = "There is not enough memory"  # how errors of genus itself begin
 NO_MEMORY = re.compile(  # errors of libraries that do not raise MemoryError
     r"out of memory|cannot allocate memory|failed to map segment|bad_alloc|can't start new thread"
     r"|malloc of size|unable to allocate",
@@ -68,10 +69,12 @@ def sentences(ctx: click.Context) -> Iterator[None]:
 
 def sentence(error: Exception) -> str:
     """Return the sentence for an error; an unexpected error is reported as a bug."""
+    if isinstance(error, MemoryError) and str(error).startswith(TOO_LITTLE):
+        return str(error)
     if isinstance(error, MemoryError) or NO_MEMORY.search(str(error)):
         return (
-            "There is not enough memory. Give less data at once, or leave out columns of a "
-            "table with --ignore."
+            f"{TOO_LITTLE}. Give less data at once, choose a target with fewer classes, or leave "
+            "out columns of a table with --ignore."
         )
     if isinstance(error, OSError) and error.strerror:
         where = f" {error.filename}" if error.filename else ""

@@ -266,10 +266,16 @@ def refuse_full_memory(total: Total, rows: int) -> None:
         return
     free = available()
     if free is not None and COPIES * size > free:
+        classes = max(len(model.weights.classes) for _, model in total.parts)
+        todo = (
+            "Count fewer categories or words: ignore= leaves columns out, and "
+            "TextClassifier(buckets=…) bounds words."
+        )
+        if classes >= MANY_CLASSES:
+            todo = "Merge rare classes into one, or choose a target with fewer classes."
         raise TableError(
-            f"The sums of {rows:,} rows take {size / 1e9:.1f} GB, but only {free / 1e9:.1f} GB of "
-            "memory are free, which is too little. Count fewer classes, categories or words: "
-            "ignore= leaves columns out, and TextClassifier(buckets=…) bounds words."
+            f"The sums of {rows:,} rows in {classes:,} classes take {size / 1e9:.1f} GB, but only "
+            f"{free / 1e9:.1f} GB of memory are free, which is too little. {todo}"
         )
 
 

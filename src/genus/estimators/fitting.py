@@ -20,7 +20,7 @@ from genus.arrays.matrix import Codes, Matrix
 from genus.arrays.options import warn
 from genus.engines import TARGET, is_elsewhere, open_rows
 from genus.estimators.core import Core
-from genus.estimators.counting import Progress, Reading, Total, count_rows, plan_rows
+from genus.estimators.counting import MANY_CLASSES, Progress, Reading, Total, count_rows, plan_rows
 from genus.estimators.group import less
 from genus.estimators.inputs import (
     announced,
@@ -71,7 +71,8 @@ class Fitting(Core):
                     self._report_single_class(labels.show(model.classes[0]))
                 model = self._closed(model)
                 self._refuse_empty(None, model)
-                self._solve(model)
+                with blaming_classes(len(model.classes)):
+                    self._solve(model)
                 self._refuse_unsolved(model)
             if len(model.classes):
                 _ = model.prior  # a part is solved when it is needed
@@ -345,6 +346,20 @@ class Fitting(Core):
         except BaseException:
             self.__dict__ = before
             raise
+
+
+@contextmanager
+def blaming_classes(classes: int) -> Iterator[None]:
+    """If memory runs out, and there are many classes, say that they are the likely cause."""
+    try:
+        yield
+    except MemoryError:
+        if classes < MANY_CLASSES:
+            raise
+        raise MemoryError(
+            f"There is not enough memory to learn {classes:,} classes. Merge rare classes into "
+            "one, choose a target with fewer classes, or give less data at once."
+        ) from None
 
 
 def named_columns(columns: Any) -> tuple[str, ...] | None:
