@@ -865,6 +865,8 @@ def test_a_full_disk(folder, monkeypatch):
     monkeypatch.setattr(os, "fsync", fail)
     told = refused("fit", "customers.csv", "--target", "status")
     assert "customers.genus: No space left" in told
+    told = refused("report", "customers.genus", "-o", "page.html")
+    assert "page.html: No space left" in told
     assert Path("customers.genus").read_bytes() == before
     monkeypatch.undo()
     assert not list(folder.glob(".genus-*"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from genus.display.output import named
 from genus.estimators import TableClassifier
 from genus.persistence.atomic import write_whole
 
@@ -34,4 +35,6 @@ def write(
 
     if model is not None and not isinstance(model, TableClassifier):
         raise TypeError(f"A report needs a TableClassifier; got {type(model).__name__}.")
-    write_whole(path, page(model, data, target).encode())
+    content = page(model, data, target).encode()
+    with named(os.fspath(path)):
+        write_whole(path, content)
