@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import sqlite3
 
 import numpy as np
 import pytest
@@ -164,3 +165,24 @@ def test_what_is_no_date_is_refused_by_its_text(fitted):
 def test_csv_files_leave_dates_as_they_are_written(tmp_path, day):
     (tmp_path / "t.csv").write_text(f"day;x\n{day};1\n{day};2\n")
     assert open_table(str(tmp_path / "t.csv")).table()["day"].to_pylist() == [day, day]
+
+
+def test_times_of_day_as_text_are_read_as_in_csv_files(tmp_path):
+    times = [f"{i % 24}:{i * 7 % 60:02d}" for i in range(200)] + ["23:59:58.25", "0:58", ""]
+    path = tmp_path / "t.csv"
+    path.write_text("at,y\n" + "".join(f"{at},{'uv'[i % 2]}\n" for i, at in enumerate(times)))
+    model = TableClassifier(calibrate=False).fit(path, target="y")
+    (column,) = model.plan_.used
+    assert (column.unit, column.type) == ("seconds", "time64[us]")
+    with sqlite3.connect(tmp_path / "t.sqlite") as database:
+        database.execute("CREATE TABLE t (at TEXT)")
+        database.executemany("INSERT INTO t VALUES (?)", [(at,) for at in times])
+    same = open_table(str(tmp_path / "t.sqlite")).table()
+    read = [
+        as_numbers(rows.column("at"), "at", column.type, "", column.unit)
+        for rows in (open_table(str(path)).table(), same)
+    ]
+    assert np.array_equal(*read, equal_nan=True)
+    for text in ("25:00", "7:5", "7", "soon", "7:05 PM and more"):
+        with pytest.raises(TableError, match="Column 'at' held .*now holds"):
+            model.predict({"at": [text, "0:58"]})

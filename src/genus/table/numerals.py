@@ -32,6 +32,9 @@ MONTH_NAME = re.compile(
 DAY_NAME = re.compile(
     r"(?P<day>\d{1,2})\.?[ -](?P<month>[A-Za-z]{3,9})\.?[ -](?P<year>\d{4})" + CLOCK
 )
+TIME = re.compile(  # as DuckDB reads times in CSV files
+    r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d(?:\.\d{1,6})?))?(?P<half>)$"
+)
 ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?Z?)?$")
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 MONTH = re.compile(
@@ -175,6 +178,20 @@ def read_dates(strings: Any, how: str) -> Any:
     days = np.full(len(there), np.nan)
     days[there] = days_of(year, month, day) + time_of(parts)
     return arrow.numbers(days)
+
+
+def read_times(strings: Any) -> Any:
+    """Parse trimmed times of day, such as 7:05, as seconds since midnight; null becomes NaN.
+
+    >>> read_times(arrow.strings(["0:58", "07:05:30.5"])).to_pylist()
+    [3480.0, 25530.5]
+    """
+    there = np.asarray(strings.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
+    seconds = np.full(len(there), np.nan)
+    if there.any():
+        days = time_of(extracted(strings.drop_null(), TIME))
+        seconds[there] = np.round(days * 86_400e6) / 1e6  # microseconds, as in Arrow's times
+    return arrow.numbers(seconds)
 
 
 def extracted(strings: Any, pattern: re.Pattern[str]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from genus.arrays import arrow, labels
 from genus.solve.grid import Grid, dyadic_edges
 from genus.table import calendar
-from genus.table.numerals import DATES, NOTES, read, reading_of
+from genus.table.numerals import DATES, NOTES, TIME, all_match, read, read_times, reading_of
 from genus.table.read.sources import TableError
 from genus.text import Texts, Tokenizer
 
@@ -481,6 +481,8 @@ def as_numbers(
         trimmed = pc.utf8_trim_whitespace(values.cast(pa.large_string()))
         known = pc.if_else(pc.is_in(trimmed, value_set=marks()), None, trimmed)
         try:
+            if unit == "seconds" and is_of_times(known):
+                return arrow.plain(read_times(known), np.nan)
             values, found = read_text(known, written)
             if unit is not None:
                 refuse_other_unit(known, name, unit, "days" if found in DATES else "")
@@ -543,6 +545,12 @@ def read_text(strings: Any, written: str) -> tuple[Any, str]:
     if found is None:
         raise ValueError("these are not numbers")
     return read(strings, found if len(there) else ""), found
+
+
+def is_of_times(strings: Any) -> bool:
+    """Return whether all trimmed strings are times of day, such as 7:05; null is none."""
+    there = strings.drop_null()
+    return len(there) > 0 and all_match(there, TIME)
 
 
 def is_read(text: str, written: str) -> bool:
