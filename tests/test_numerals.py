@@ -184,5 +184,5 @@ def test_times_of_day_as_text_are_read_as_in_csv_files(tmp_path):
     ]
     assert np.array_equal(*read, equal_nan=True)
     for text in ("25:00", "7:5", "7", "soon", "7:05 PM and more"):
-        with pytest.raises(TableError, match="Column 'at' held .*now holds"):
+        with pytest.raises(TableError, match=r"Column 'at' held .*now holds"):
             model.predict({"at": [text, "0:58"]})

@@ -643,3 +643,19 @@ def test_a_learning_curve_that_is_cut_off_says_so() -> None:
     top = min(min(line) for line in heights)
     assert all(line.count(top) <= 1 for line in heights)  # it leaves the drawing, without a plateau
     assert "cut off" not in learning.drawn(compared, "error")
+
+
+def test_the_table_of_families_fits_a_phone(browser: Any, page_path: Path) -> None:
+    region = ".wide[aria-label='Table of columns']"
+    ends = (
+        f"const region = document.querySelector({region!r}); return [region.clientWidth, "
+        "region.scrollWidth, region.querySelector('.below').offsetHeight, "
+        "region.querySelector('td.notes').offsetHeight]"
+    )
+    shows(browser, page_path, 390)
+    width, needed, below, beside = browser.execute_script(ends)
+    assert needed <= width
+    assert below > 0 == beside
+    shows(browser, page_path, 1200)
+    _, _, below, beside = browser.execute_script(ends)
+    assert beside > 0 == below
