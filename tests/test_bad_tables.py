@@ -142,6 +142,32 @@ def test_many_columns(tmp_path):
     assert model.summary().columns[0].name == "c7"
 
 
+def test_a_table_whose_model_cannot_be_saved_is_refused_before_it_is_planned(monkeypatch):
+    monkeypatch.setattr("genus.estimators.table.look", None)
+    ones = pa.array([1, 2])
+    wide = {f"c{j}": ones for j in range(70_000)} | {"y": pa.array(["u", "v"])}
+    with pytest.raises(TableError, match=r"has 70,000 columns, .* room for about 65,000 such"):
+        plain().fit(pa.table(wide), target="y")
+
+
+@pytest.mark.parametrize("name", ["c{}", '{} "größer" \\ ' * 3])
+def test_metadata_of_a_model_are_about_as_large_as_predicted(monkeypatch, name):
+    """A table of the largest number of columns that is not refused can be saved."""
+    count, room = 1500, 4_000_000
+    rng = np.random.default_rng(0)
+    kinds = [rng.integers(0, 99, 40), rng.normal(size=40), rng.choice(["r", "g", "b"], 40)]
+    data = {name.format(*[j] * 3): kinds[j % 3] for j in range(count)}
+    y = ["uv"[i % 2] for i in range(40)]
+    monkeypatch.setattr("genus.estimators.columns.MOST_HEADER", room)
+    model = TableClassifier(dependence=False).fit(data, y)
+    header = int.from_bytes(model.to_bytes()[:8], "little")
+    monkeypatch.setattr("genus.estimators.columns.MOST_HEADER", header)
+    with pytest.raises(TableError, match="the model could not be saved"):
+        TableClassifier().plan(data, y)
+    monkeypatch.setattr("genus.estimators.columns.MOST_HEADER", 1.5 * header)
+    TableClassifier().plan(data, y)
+
+
 def test_a_long_cell_is_read_or_refused_by_its_line(tmp_path):
     size = 100_000_000 if EVERYTHING else 3_000_000
     cells = ["w" * size if i == 20 else f"w{i % 3}" for i in range(ROWS)]

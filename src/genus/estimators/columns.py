@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +12,16 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from genus.arrays import arrow
+from genus.persistence.files import MOST_HEADER
 from genus.table import TableError
 from genus.text import Texts
 
 NUMBERS, VALUES, TEXT, VECTOR = "numbers", "values", "text", "vector"
 MIXED = "mixed"  # a plan says what each column becomes
 MOST_COLUMNS = 100_000
+# Bytes of metadata in a file of a model of tables, rounded up: for a column that is counted (1,480
+# at most were measured), for one that is left out, and how often its name occurs.
+PLANNED, IGNORED, NAMED = 1500, 600, 3
 SPARSE = 0  # the type of a sparse vector in Spark's structs
 
 
@@ -80,6 +85,24 @@ def refuse_many_columns(names: Sequence[str]) -> None:
             f"The table has {len(names):,} columns, and at most {MOST_COLUMNS:,} are read. Choose "
             "some with columns=[…], or put numbers into one column of vectors, for a classifier "
             "such as GaussianNB."
+        )
+
+
+def refuse_unsaved(names: Sequence[str], ignored: Collection[str]) -> None:
+    """Raise an error, before any work, if a model of tables with these columns cannot be saved.
+
+    A file has a plan of each column in its metadata, whose size is limited.
+    """
+    size = sum(
+        NAMED * len(json.dumps(json.dumps(name))) + (IGNORED if name in ignored else PLANNED)
+        for name in names
+    )
+    if size > MOST_HEADER:
+        most = int(len(names) * MOST_HEADER / size) // 1000
+        raise TableError(
+            f"The table has {len(names):,} columns, and the model could not be saved: a model file "
+            f"has room for about {most},000 such columns, fewer if their names are longer. Choose "
+            'some with a query, SELECT "a", "b" FROM …, or with columns=[…].'
         )
 
 

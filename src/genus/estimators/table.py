@@ -17,7 +17,7 @@ from genus.arrays.matrix import Codes
 from genus.arrays.options import number
 from genus.estimators.base import GenerativeClassifier
 from genus.estimators.cautions import cautions
-from genus.estimators.columns import MIXED, refuse_many_columns
+from genus.estimators.columns import MIXED, refuse_many_columns, refuse_unsaved
 from genus.estimators.counting import LOOK, count_batches
 from genus.estimators.inputs import check_weight, refuse_missing_labels
 from genus.estimators.table_rows import batches_of, labelled, some_of
@@ -414,6 +414,7 @@ class TableClassifier(GenerativeClassifier):
         refuse_many_columns(rows.schema.names)
         if isinstance(self.ignore, str) or not isinstance(self.ignore, Collection):
             raise ValueError(f"ignore must be a list of column names; got {self.ignore!r}.")
+        refuse_unsaved([n for n in rows.schema.names if n != target], set(self.ignore))
         families = asked_families(self.families)
         asked = {name: FAMILIES[family].kind for name, family in families.items()}
         for name, family in families.items():
