@@ -415,6 +415,13 @@ def test_evaluate_by_folds(folder):
     assert float(scores_in(told.stdout)["ROC AUC"]) > 0.6
 
 
+def test_very_wide_tables_are_not_fitted_again_for_each_fold(folder, monkeypatch):
+    monkeypatch.setattr("genus.cli.fitting.MOST_JUDGED", 1)
+    told = CliRunner().invoke(cli, ["fit", "customers.csv", "--target", "status", "-o", "w.genus"])
+    assert "out of fold (optimistic; `genus evaluate` fits again for each fold):" in told.stdout
+    assert "cross-validation" not in told.stdout
+
+
 def test_few_rows_have_few_folds(folder):
     query = "SELECT age, calls, status FROM 'customers.csv' LIMIT 6"
     assert scores_in(done("evaluate", query, "--target", "status").stdout)["rows"] == "6"

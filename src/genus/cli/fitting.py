@@ -11,6 +11,7 @@ from genus.cli import arguments
 from genus.cli.arguments import File
 
 FOLDS = 5  # of the cross-validation that judges a model of few rows
+MOST_JUDGED = 20_000  # columns of a model that is refitted for each fold
 
 
 @click.command()
@@ -115,7 +116,8 @@ def judged_anew(model: Any, source: Any, target: str) -> list[str]:
     """Return lines that compare out-of-fold scores with those of the baseline.
 
     If rows are few, everything is refitted for each fold, because the summary's own scores are
-    optimistic then. Otherwise the model has already scored its sample.
+    optimistic then. Otherwise the model has already scored its sample. Very wide tables are not
+    refitted, because that would take minutes.
     """
     from sklearn.base import clone
 
@@ -126,10 +128,11 @@ def judged_anew(model: Any, source: Any, target: str) -> list[str]:
 
     rows = int(model.class_count_.sum())
     folds = min(FOLDS, rows)
-    if rows >= FEW:
+    if rows >= FEW or len(model.plan_) > MOST_JUDGED:
         weighing = model.model_.choice
         outcome = None if weighing is None else weighing.outcome
-        return [] if outcome is None else ["", "out of fold:", scores(outcome)]
+        few = " (optimistic; `genus evaluate` fits again for each fold)" if rows < FEW else ""
+        return [] if outcome is None else ["", f"out of fold{few}:", scores(outcome)]
     try:
         with rows_passing("judge", rows) as progress:
             worth = cross_validate(clone(model), source, target, folds, progress=progress)

@@ -47,12 +47,15 @@ class Coded:
     codes: NDArray[np.int64]
 
 
-def coded(column: Column, values: Any) -> Coded:
-    """Encode numbers by the cells of the fine grid, and categories by their names."""
+def coded(column: Column, values: Any, most: int | None = None) -> Coded:
+    """Encode numbers by the cells of the fine grid, and categories by their names.
+
+    `most` is the number of threads, which callers of thousands of columns look up once.
+    """
     if column.kind == "category":
         return Coded(values.names, values.codes)
     grid = column.grid
-    return Coded(*grid_codes(values, grid.exponent, grid.bits, threads()))
+    return Coded(*grid_codes(values, grid.exponent, grid.bits, most or threads()))
 
 
 def coarse(column: Column, own: Coded) -> Coded:
@@ -154,7 +157,8 @@ class Counting:
 
     def count(self, X: Frame, y: Codes, classes: Axis, weight: Array | None) -> Compound:
         columns = list(zip(self.plan.used, X.columns, strict=True))
-        plain = [(c, coded(c, values)) for c, values in columns if c.kind != "text"]
+        most = threads()
+        plain = [(c, coded(c, values, most)) for c, values in columns if c.kind != "text"]
         numbers = [values for c, values in columns if c.kind == "number"]
         parts: dict[str, Any] = dict(self.zero().parts)
         rows = matrix.class_weights(y, weight, len(classes))

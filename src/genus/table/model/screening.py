@@ -96,7 +96,7 @@ class Cells:
         """Return the marginal of a column, with the shares of its bins."""
         column, start = self.columns[j], int(self.starts[j])
         bins = self.bins[start : start + column.distinct]
-        begins = np.flatnonzero(np.diff(bins, prepend=-1))
+        begins = np.append(0, np.flatnonzero(bins[1:] != bins[:-1]) + 1)
         counts = self.counts[:, self.first[j] + bins[begins]].T + PSEUDO
         is_number = column.kind == "number"
         edges = column.grid.values(column.axis[begins[1:]]) if is_number else column.axis
