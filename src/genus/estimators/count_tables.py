@@ -176,7 +176,7 @@ def warn_of_strange_words(estimator: Any, words: Vocabulary) -> None:
         warn(
             f"This TextClassifier will never find {(~known).sum()} of {len(words)} words, such as "
             f"{strange!r}, in a text: by default words are in lower case and have two "
-            "letters or more. Count words in the same way."
+            "characters or more. Count words in the same way."
         )
 
 

@@ -655,10 +655,17 @@ def estimated(estimator: Any, points: Points, k: int, label: str) -> Table:
     name, n = type(estimator).__name__, points.width
     rows = points.codes == k
     times = points.weight[rows] / points.weight[rows].min()
-    if (times != np.round(times)).any() or times.sum() > MOST_REPEATED:
+    if (times != np.round(times)).any():
         raise ValueError(
-            "covariance_estimator takes rows without weights, and the weights of class "
-            f"{label} are not multiples of the smallest. Leave sample_weight out, or use shrinkage."
+            f"{name} takes no weights, so each row is repeated in proportion to its weight, but "
+            f"the weights of class {label} are not multiples of the smallest. Leave sample_weight "
+            "out, or use shrinkage."
+        )
+    if times.sum() > MOST_REPEATED:
+        raise ValueError(
+            f"{name} takes no weights, so each row is repeated in proportion to its weight. For "
+            f"class {label} this would make {times.sum():,.10g} rows, more than {MOST_REPEATED:,}. "
+            "Leave sample_weight out, or use shrinkage."
         )
     own.fit(np.repeat(points.x[rows], times.astype(int), axis=0))
     if not hasattr(own, "covariance_"):
