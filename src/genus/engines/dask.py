@@ -182,9 +182,10 @@ def as_pandas(table: Any) -> Any:
 
 
 def table_of(part: Any, schema: Any = None) -> Any:
-    """Convert a partition to an Arrow table: a frame, an array with labels, records, or texts.
+    """Convert a partition to an Arrow table.
 
-    A schema, if given, decides the columns of records.
+    A partition is a frame, an array with or without labels, a list of records, or a list of texts.
+    If a schema is given, it decides the columns of records.
     """
     import numpy as np
     import pyarrow as pa

@@ -531,7 +531,7 @@ class TableClassifier(GenerativeClassifier):
         return super()._score_rows(source, score_and_compare)
 
     def _counted(self) -> tuple[Tally, float]:
-        """Return rows by class and by the cells of each column, and the number of all rows."""
+        """Return the counts of rows by class and by cell of each column, and the number of rows."""
         return self.model_.statistics["cells"], float(self.model_.weights["rows"].sum())
 
     def _for_rereading(self, X: Frame, classes: int) -> Frame:

@@ -121,7 +121,7 @@ class Prior:
 def around_multiple(
     direction: Array, factor: float, ridge: float, factor_ridge: float
 ) -> tuple[Array, Array]:
-    """Return start (G,) and precision (G, G) for weights whose proportions are known.
+    """Return the prior mean (G,) and precision (G, G) of weights with roughly known proportions.
 
     w = t · direction + δ with t ~ N(factor, 1 / factor_ridge) and δ_g ~ N(0, 1 / ridge): the
     proportions of w are roughly those of `direction`, and their common factor is less certain. So

@@ -43,7 +43,7 @@ class Statistics(Protocol):
     def __sub__(self, other: Self, /) -> Self: ...
     def __mul__(self, factor: float, /) -> Self: ...
     def under(self, own: Axis, classes: Axis) -> Self:
-        """Return the statistics of the classes `own`, renamed to `classes`."""
+        """Keep only the statistics of the classes `own`, and rename them to `classes`."""
 
     def settled(self, before: Self) -> Self:
         """Return these statistics, which forgetting left of `before`, without rounding errors.

@@ -400,7 +400,7 @@ class Moments:
         )
 
     def under(self, own: Axis, classes: Axis) -> Moments:
-        """Return the sums of the classes `own`, if present, renamed to `classes`.
+        """Keep only the sums of the classes `own`, and rename these to `classes`.
 
         Pooled squares are not supported, because they belong to all classes together.
         """
@@ -485,8 +485,9 @@ def symmetric(matrix: Array) -> Array:
 def grid_point(mean: Array, spread: Array) -> Array:
     """Return the mean, rounded to a multiple of a power of two about as large as the spread.
 
-    Powers of two keep whole numbers whole: sums of z over integers are exact. Without spread the
-    grid is |mean| / 2²⁰, and never finer than |mean| / 2³⁰.
+    If x and the result are whole numbers, z = x - result is whole, too, so its sums are exact. The
+    power of two is at least |mean| / 2³⁰; if there is no spread, it is about |mean| / 2²⁰. A mean
+    that is not finite gives 0.
 
     >>> grid_point(np.array([100_000_003.2]), np.array([0.9]))
     array([1.00000003e+08])

@@ -100,7 +100,7 @@ class Pairs:
         return labels.spread(self.counts, labels.positions(self.classes, classes), len(classes))
 
     def under(self, own: Axis, classes: Axis) -> Pairs:
-        """Return the counts of the classes `own`, if present, renamed to `classes`."""
+        """Keep only the counts of the classes `own`, and rename these to `classes`."""
         at = labels.find(own, self.classes)
         there = at >= 0
         return Pairs.of(classes[there], self.keys, self.counts[at[there]])

@@ -161,7 +161,7 @@ class Points:
         return rest.present()
 
     def under(self, own: Axis, classes: Axis) -> Any:
-        """Return the rows of the classes `own`, if present, renamed to `classes`."""
+        """Keep only the rows of the classes `own`, and rename these to `classes`."""
         at = labels.find(self.classes, own)
         kept = at[self.codes] >= 0
         codes = at[self.codes[kept]].astype(np.int64)

@@ -184,7 +184,7 @@ class Sample:
         return bool((self.weights >= 0).all())
 
     def under(self, own: Axis, classes: Axis) -> Sample:
-        """Return the rows of the classes `own`, if present, renamed to `classes`."""
+        """Keep only the rows of the classes `own`, and rename these to `classes`."""
         at = labels.find(self.classes, own)
         kept = np.flatnonzero(at[self.codes] >= 0)
         part = self._rows(kept)

@@ -93,7 +93,7 @@ class Tally:
         }
 
     def under(self, own: Axis, classes: Axis) -> Tally:
-        """Return the counts of the classes `own`, if present, renamed to `classes`."""
+        """Keep only the counts of the classes `own`, and rename these to `classes`."""
         at = labels.find(own, self.classes)
         there = at >= 0
         return Tally.of(

@@ -178,7 +178,10 @@ class Session:
         return self.reopen()
 
     def reopen(self) -> Job:
-        """Read the command's table, at first or after another one was dropped on the page."""
+        """Read the table that the command named.
+
+        This is done at the start, and again after another table was dropped on the page.
+        """
         named = self.named
         if named is None:
             raise ValueError("The command named no table. Drop one on the page.")

@@ -151,7 +151,7 @@ def candidates(
 
 
 def columns_of(sums: Moments | Points, columns: NDArray[np.bool_]) -> Moments | Points:
-    """Return the sums of some of the columns."""
+    """Restrict the statistics to some of the columns, given as a mask (n,)."""
     if isinstance(sums, Points):
         return replace(sums, x=sums.x[:, columns])
     both = np.ix_(columns, columns)

@@ -465,7 +465,8 @@ def gain_of(
 ) -> float:
     """Return the mean leave-one-out estimate of log p(k|x) - log p(k) over rows.
 
-    There are n (P,) rows of class k (P,) at x (P, 1).
+    The rows are given as P distinct pairs of a class and a value: n[i] rows have the class k[i] and
+    the value x[i]. n and k are (P,), and x is (P, 1).
     """
     weights = class_weights(k, n, len(statistics.classes))[:, 0]
     total = weights.sum()
@@ -489,7 +490,10 @@ def gain_of(
 def leave_one_out(
     family: Any, statistics: Any, parameters: Any, x: NDArray[Any], k: NDArray[np.intp], w: Array
 ) -> Array:
-    """Return log p(x|k), (P, K), after leaving a row of weight w out of its own class."""
+    """Return log p(x|c) for each class c, (P, K), after leaving the row out of its own class k.
+
+    There are P rows with values x, classes k and weights w.
+    """
     classes = statistics.classes
     scores = family.leave_one_out(statistics, parameters, x, k, w)
     scores = np.full((len(k), len(classes)), np.nan) if scores is None else scores

@@ -372,12 +372,14 @@ class Mixed:
         trees: Array | None = None,
         linear: Array | None = None,
     ) -> Array:
-        """Return log p_g(k|x) by expert, (m, K, G).
+        """Return each expert's score of each class, (m, K, G).
 
         The experts are the product of families, the experts of pairs, the trees, the linear expert
-        of wide tables, and every column of texts. Columns without pairs contribute the same to all
-        experts of pairs and to the trees. `trees` and `linear` (m, K) are scores of these experts,
-        if they are not those of the parameters.
+        of wide tables, and every column of texts. The score is log p_g(k|x). For texts it is
+        log p(text|k) minus its mean over the classes: it does not include the class shares, and is
+        not normalised. Columns without pairs contribute the same to all experts of pairs and to the
+        trees. `trees` and `linear` (m, K) are the scores of these two experts, for parameters that
+        do not have them, as in cross-validation.
         """
         p = parameters
         by_column = self._by_column(p, X)

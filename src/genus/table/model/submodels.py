@@ -62,11 +62,16 @@ BINS, PARENTS, LINEAR, CURVED, TREES = (
 class Gaussians:
     """The linear and the curved expert over some features, factorised in the order of columns.
 
-    `at` are the positions of the features, and `starts` (s,) are where those of each column begin;
-    a column may have none. `shared` is the factor L of the pooled covariance, and `own` has that of
-    each class; `drawn` (K, d) is L⁻¹μ with the pooled L. `constant` (s + 1, 2, K) is the part of
-    the scores that does not depend on the row, and `size` (s + 1, K) is ν + d for the first
-    columns.
+    Only d of the features are used: those of the s columns in the order. `at` (d,) are their
+    positions among all features, and the features of each column begin at `starts` (s,); a column
+    may have none. `means` (K, d) are the class means μ.
+
+    The linear expert has the factor L of the pooled covariance, `shared` (d, d), and `drawn`
+    (K, d), L⁻¹μ. The curved expert is a Student t distribution for each class k: `own` has the
+    factors of the class covariances, `freedom` (K,) the degrees of freedom ν_k, and `width` (K,)
+    the divisor of squared distances. `size` (s + 1, K) is ν_k plus the number of features of the
+    first 0, 1, …, s columns. `constant` (s + 1, 2, K) is the part of both experts' scores that
+    does not depend on the row.
     """
 
     at: NDArray[np.intp]
@@ -101,7 +106,7 @@ class Gaussians:
         return cls(at, ends - sizes, shared, own, drawn, means, features.width, ν, ν + d, constant)
 
     def scores(self, φ: Array) -> Array:
-        """Return both experts' scores given the first s columns, for each s, (s + 1, m, 2, K)."""
+        """Return both experts' scores given the first 0, 1, …, s columns, (s + 1, m, 2, K)."""
         x, K = φ[:, self.at].T, len(self.own)
         out = np.empty((len(self.starts) + 1, len(φ), 2, K))
         z = solve_lower(self.shared, x)
@@ -115,7 +120,7 @@ class Gaussians:
         return out
 
     def _first(self, terms: Array) -> Array:
-        """Sum terms (d, m) over the features of the first s columns, for each s, (s + 1, m)."""
+        """Sum terms (d, m) over the features of the first 0, 1, …, s columns, (s + 1, m)."""
         if len(terms) == 0:
             return np.zeros((len(self.starts) + 1, terms.shape[1]))
         own = np.add.reduceat(terms, np.minimum(self.starts, len(terms) - 1), axis=0)
@@ -257,10 +262,10 @@ class Submodels:
         return Route(order, paired, tuple(experts))
 
     def scores(self, rows: Evidence, route: Route, constants: Array) -> Array:
-        """Return log((1 - doubt) p(k|x_S) / p(k) + doubt) for the first columns, (s + 1, m, K).
+        """Return log((1 - doubt) p(k|x_S) / p(k) + doubt), (s + 1, m, K).
 
-        `constants` (n, K) is each column's part of the `offset`; with no column known, nothing is
-        added.
+        S are the first 0, 1, …, s columns of the route. `constants` (n, K) is each column's part of
+        the `offset`; with no column known, nothing is added.
         """
         p, order = self.parameters, route.order
         assert p.weights is not None
@@ -311,7 +316,7 @@ class Submodels:
 
 
 def over_parents(rows: Evidence, order: Order) -> Array:
-    """Return the log of the mean over parents, given the first s columns, (s + 1, m, K)."""
+    """Return the log of the mean over parents, given the first 0, …, s columns, (s + 1, m, K)."""
     parents = np.zeros((len(order) + 1, *rows.alone.shape[1:]))
     alone = summed(rows.bins[order])
     unknown = rows.parent.sum(axis=0).astype(np.float64)  # parents that are still unknown

@@ -342,9 +342,10 @@ def evidence(
     trees: tuple[BoostedTrees, Cells] | None,
     linear: Array | None,
 ) -> tuple[Array, NDArray[np.bool_]]:
-    """Return the out-of-fold evidence of experts, and which rows have a class of other folds.
+    """Return the out-of-fold evidence of experts, and which rows have a class that was learned.
 
-    `linear` (m, K) are the out-of-fold scores of the expert of wide tables.
+    A class whose rows are all in one fold is not learned when this fold is scored. `linear` (m, K)
+    are the out-of-fold scores of the expert of wide tables.
     """
     y, classes = dealt.y, dealt.classes
     F = np.zeros((len(y), len(classes), len(family.names)))
