@@ -1,13 +1,13 @@
 """The model of some columns of a table, from the same counts and with the same weights.
 
 What would the probability of a class be if only some columns were known? A generative model answers
-this by summing the others out. The family of an unknown column is left out of the product. In the
-mean of one-dependence estimators, an unknown child is left out, too. The term of an unknown parent
-is replaced by the product of single columns, so that a parent without information changes nothing
-when it becomes known. (Summing out its values would take twenty times as long.) In a tree that asks
-for an unknown column, both answers are possible; the contributions of columns to the trees' score
-are its exact Shapley values, which are the same in all orders. A Gaussian of some columns has their
-means and their part of Σ:
+this by summing over all values of the other columns. The family of an unknown column is left out of
+the product. In the mean of one-dependence estimators, an unknown child is left out, too. The term
+of an unknown parent is replaced by the product of single columns, so that a parent without
+information changes nothing when it becomes known. (Summing out its values would take twenty times
+as long.) In a tree that asks for an unknown column, both answers are possible; the contributions of
+columns to the trees' score are its exact Shapley values, which are the same in all orders. A
+Gaussian of some columns has their means and their part of Σ:
 
     log N(x_S; μ_S, Σ_SS) = -½ Σ_i (z_i² + log L_ii²) over S,   z = L⁻¹(x - μ),   Σ = LLᵀ
 
@@ -144,12 +144,15 @@ class Route:
 class Evidence:
     """The scores of m rows that do not depend on the order of columns.
 
-    `alone` (n, m, K) are the scores of families, and `texts` (n, m, K) the weighted text scores.
-    For paired columns: `bins` (p, m, K); for every two of them `given` (p, p, m, K), log
-    p(x_j|x_i,k) with parent i. `parent` (p, m) marks the columns of a row that are parents;
-    `features` (m, d) are those of experts, `share` (m,) is the share of columns that are known, and
-    `trees` (p, m, K) are the contributions of columns to the trees' score. `linear` (n, m, K) are
-    the columns' parts in the linear expert of a wide table; None for other tables.
+    For each column, `alone` (n, m, K) is the score of its family, and `texts` (n, m, K) its
+    weighted score as a text. `linear` (n, m, K) is its part in the linear expert of a wide table,
+    or None for other tables.
+
+    For each paired column, `bins` (p, m, K) is log p(x_j|k) by bins, `parent` (p, m) says whether
+    it is a parent in a row, and `trees` (p, m, K) is its contribution to the trees' score. `given`
+    (p, p, m, K) is log p(x_j|x_i,k) by parent i and column j. `share` (m,) is the share of paired
+    columns that are known, and `features` holds the features of rows for the Gaussian experts,
+    (m, d) for each set of features.
     """
 
     X: Frame
@@ -204,7 +207,7 @@ class Submodels:
 
     @property
     def offset(self) -> Array:
-        """The score of each class before any column is known, apart from its share, (K,)."""
+        """The score of each class, (K,), before any column is known, without the class share."""
         p = self.parameters
         return p.constant + (p.scorer.weights.sum() - 1) * p.log_share
 

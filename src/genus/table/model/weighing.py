@@ -84,11 +84,12 @@ class Weights:
 
 @dataclass(frozen=True, eq=False)
 class Weighing:
-    """The learned weights, the `combinations` that score texts, and the out-of-fold scores.
+    """What was learned from the sample: weights, `combinations` that score texts, and experts.
 
-    `losses` (G,) are the log losses of single experts, and `worth` has the scores of all experts
-    together. `outcome` has the probabilities of the rows, unless the model was loaded from a file.
-    `trees` grew from these rows, and the expert `linear` of wide tables was solved from them.
+    `trees` grew from the rows of the sample, and the expert `linear` of wide tables was solved from
+    them. All scores are out of fold: `losses` (G,) are the log losses of single experts, and
+    `worth` has the scores of all experts together. `outcome` has the probabilities of the rows; it
+    is None if the model was loaded from a file.
     """
 
     weights: Weights
@@ -168,7 +169,7 @@ class OutOfFold:
     linear: WideLinear | None
 
     def losses(self, names: Sequence[str]) -> Array:
-        """Return the log loss of each expert alone, (G,); texts are scored with class shares."""
+        """Return the log loss of each expert alone, (G,); class shares are added to those of texts."""
         share = np.log(shares(self.y, self.weight, self.F.shape[1]))
         is_text = np.array([name.startswith(TEXT) for name in names], dtype=float)
         said = log_softmax(self.F + is_text * share[:, None], axis=1)
@@ -187,7 +188,7 @@ class Drawn:
 
     @classmethod
     def of(cls, family: Mixed, statistics: Compound, classes: Axis) -> Drawn | None:
-        """Take as many rows as can be scored; None unless they have two or more classes."""
+        """Take as many rows as can be scored; return None if they are of fewer than two classes."""
         judges = len(family.names) + len(family.how.plan)
         most = max(MOST_CELLS // (len(classes) * judges), FEWEST)
         sample = statistics["sample"].smallest(most)

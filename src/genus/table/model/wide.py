@@ -2,7 +2,7 @@
 
 Pairs of cells are counted for about a hundred columns at most, and for fewer if there are many
 classes. If a table has more columns, the experts of pairs do not see all of them, and the product
-of families counts what several columns say together once for each column. This expert sees all
+of families counts information that several columns share once for each column. This expert sees all
 columns. It is linear discriminant analysis of the rows in the sample, with a shrunk covariance:
 
     x|k ~ N(μ_k, Σ),   Σ = S + λI,   S = AᵀA / (N - K)
@@ -11,7 +11,7 @@ where the rows of A are those of the sample minus the mean of their class, times
 weight. Features are the numbers, standardised and cut off at ±4, and an indicator of each category.
 
 Such scores are far too confident if there are many features, so they are multiplied by the
-temperature that has the lowest log loss out of fold.
+temperature τ that has the lowest log loss out of fold.
 
 The score is a sum over columns: each gets an equal share of the constant of a class. The part of a
 missing value is left out. So the parts are exact Shapley values.
