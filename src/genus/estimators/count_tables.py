@@ -27,7 +27,10 @@ SHOWN = 40  # characters of a value in a message
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The ascending classes, their numbers of rows (K,), and where each was given (K,)."""
+    """The classes, ascending, and their numbers of rows, the `weights` (K,).
+
+    `order` (K,) are the positions of the classes in the order in which the user gave them.
+    """
 
     classes: Axis
     weights: Array

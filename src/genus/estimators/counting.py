@@ -431,7 +431,7 @@ def part_of(
 
 
 def finished(part: bytes) -> bytes:
-    """Return a sum of parts without the words that the model of all rows cannot use."""
+    """Return a sum of parts, in bytes, without the words that no model of all rows can use."""
     if part[:1] != PART:
         return part
     passed, estimator = received(part)

@@ -77,7 +77,7 @@ class PairClassifier(CategoryClassifier):
 class AODE(PairClassifier):
     """Averaged one-dependence estimators: naive Bayes with a weaker assumption of independence.
 
-    It is the mean of one model for each column, on which all other columns depend in that model.
+    It averages the models p(x|y) of all columns: in the model of a column, all others depend on it.
 
     Parameters
     ----------

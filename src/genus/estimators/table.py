@@ -409,7 +409,7 @@ class TableClassifier(GenerativeClassifier):
         return build(self.plan_, self.families, self.dependence, self.calibrate, self.sample_size)
 
     def _look(self, rows: Any, target: str | None, y: Codes, total: int | None) -> None:
-        """Decide what columns hold, and by which cells they are counted."""
+        """Decide what each column holds, and into which cells its values are counted."""
         refuse_many_columns(rows.schema.names)
         if isinstance(self.ignore, str) or not isinstance(self.ignore, Collection):
             raise ValueError(f"ignore must be a list of column names; got {self.ignore!r}.")
@@ -555,7 +555,7 @@ class TableClassifier(GenerativeClassifier):
 
 
 def without_texts(values: NDArray[Any], axis: Any, rng: np.random.Generator) -> NDArray[Any]:
-    """Replace each text by as many random words, drawn from all texts."""
+    """Replace each text by a new one with as many words, drawn at random from all texts."""
     texts = [str(name).split() for name in axis if is_text(str(name))]
     if not texts:
         return values

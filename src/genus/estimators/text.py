@@ -641,7 +641,7 @@ class TextClassifier(LinearClassifier):
         return X
 
     def _encoded(self, X: Texts, texts: int, classes: int) -> Documents:
-        """Return X as counts of words and, unless there are too many, of n-grams."""
+        """Return X as counts of words and, unless there are too many of them, of n-grams."""
         documents = self._tokenizer().encode(X)
         asked = check_ngrams(self.ngrams)
         if "_counted_ngrams" in vars(self) or asked == self._tokenizer().ngrams:

@@ -76,10 +76,10 @@ class Named:
 
 
 class Session:
-    """The state of the studio; `mail` is the store of a spam filter, if one was named.
+    """The state of the studio.
 
-    `files` are the tables that the command named. The exported script opens
-    `path`, a table or a model.
+    `mail` is the store of a spam filter, if the command named one. `files` are the tables that the
+    command named. The exported script opens `path`, a table or a model.
     """
 
     def __init__(
@@ -272,13 +272,13 @@ class Session:
         return hashlib.sha256(known.encode("utf-8", "surrogateescape")).hexdigest()[:12]
 
     def unsaved(self) -> list[str]:
-        """Return the changes that are closed if another table is opened."""
+        """Describe the changes that are closed with the table if another one is opened."""
         if not self.is_own:
             return []  # changes to a given model stay
         return [edit.told(self.class_names()) for edit in self.edits]
 
     def refuse_to_lose(self, known: int) -> None:
-        """Raise an error unless `known` is the number of changes that are closed with the table."""
+        """Raise an error unless the user knows that this many changes are closed with the table."""
         found = self.unsaved()
         if len(found) != known:
             raise UnsavedError(

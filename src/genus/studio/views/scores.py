@@ -85,7 +85,7 @@ def precision_recall(outcome: Any, k: int, places: list[int]) -> dict[str, Any]:
 
 
 def rule(session: Session) -> dict[str, Any]:
-    """Return the decision rule: costs (K, K) by true and chosen class, and a threshold or None.
+    """Return the decision rule: the costs by true and chosen class, (K, K), and any threshold.
 
     Classes are in the order of `outcome_of`.
     """

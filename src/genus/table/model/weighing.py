@@ -169,7 +169,7 @@ class OutOfFold:
     linear: WideLinear | None
 
     def losses(self, names: Sequence[str]) -> Array:
-        """Return the log loss of each expert alone, (G,); class shares are added to those of texts."""
+        """Return the log loss of each expert alone, (G,); for texts, with the class shares."""
         share = np.log(shares(self.y, self.weight, self.F.shape[1]))
         is_text = np.array([name.startswith(TEXT) for name in names], dtype=float)
         said = log_softmax(self.F + is_text * share[:, None], axis=1)
