@@ -281,9 +281,9 @@ class TableClassifier(GenerativeClassifier):
     ) -> Dependence | PairDependence:
         """Return how the log-odds depend on a column, or on two columns.
 
-        The result has the contributions, as in `explain`, of 1,024 rows of the model's sample, by
-        the values of the column: a curve of their mean, and the range of the middle 80 % of them.
-        For two columns it is a map of their joint contribution. No data is needed.
+        The result has the contributions, as in `explain`, of up to 1,024 rows of the model's
+        sample, by the values of the column: a curve of their mean, and the range of the middle 80 %
+        of them. For two columns it is a map of their joint contribution. No data is needed.
         """
         check_is_fitted(self)
         names = (column,) if other is None else (column, other)

@@ -344,8 +344,8 @@ class Moments:
         """Return whether a class without weight has sums left, so that other rows were forgotten.
 
         `noise` is at least ROUNDING times S, the sum of all squares that were added and subtracted.
-        So if sums cancel, at most GATHERED S is left of Σwz² and, by Cauchy's inequality, of (Σwz)²
-        / Σw.
+        So if sums cancel, at most GATHERED S is left of Σwz², and of (Σwz)² / Σw by Cauchy's
+        inequality.
         """
         limit = GATHERED / ROUNDING * self.noise
         if self.structure == "pooled":
@@ -460,7 +460,10 @@ def diagonal(matrices: Array) -> Array:
 
 
 def is_positive(matrices: Array, slack: Array) -> bool:
-    """Return whether (stacked) matrices (…, n, n) plus `slack` (…, n) are positive definite."""
+    """Return whether (stacked) matrices (…, n, n) are positive definite.
+
+    `slack` (…, n) is added to their diagonals first.
+    """
     raised = matrices.copy()
     diagonal(raised)[...] += slack
     variance = diagonal(raised)

@@ -53,7 +53,7 @@ class Points:
 
     @property
     def is_possible(self) -> bool:
-        """Whether rows can produce this: no weight is negative."""
+        """Whether these can be rows: no weight is negative."""
         return bool((self.weight >= 0).all())
 
     @property

@@ -281,7 +281,7 @@ class Sample:
         return replace(kept, classes=kept.classes[used], codes=at.astype(np.int64))._cut()
 
     def _cut(self) -> Sample:
-        """Lower the limit so that at most 2k rows and MOST_TOKENS tokens are left."""
+        """Lower the limit so that at most 2k different hashes and MOST_TOKENS tokens are left."""
         limit = min(self.limit, limit_of(self.hashes, self._tokens(), self.size))
         end = int(np.searchsorted(self.hashes, np.uint64(limit), side="left"))
         if end == len(self):
@@ -330,7 +330,10 @@ class Sample:
         return float(self.weights.sum())
 
     def smallest(self, most: int) -> Sample:
-        """Return the rows with the smallest hashes: at most `most` of them, and at most k."""
+        """Return the rows with the smallest hashes: at most `most` different ones, and at most k.
+
+        If they have very many tokens, there are fewer rows.
+        """
         different = np.cumsum(np.append(True, self.hashes[1:] != self.hashes[:-1])[: len(self)])
         within = different <= min(most, self.size)
         within &= np.cumsum(self._tokens()) <= max(MOST_TOKENS // 2, self._tokens()[:1].sum())
@@ -338,7 +341,7 @@ class Sample:
 
 
 def limit_of(hashes: Hashes, tokens: NDArray[np.int64], size: int) -> int:
-    """Return a limit of hashes below which there are at most 2k rows and MOST_TOKENS tokens.
+    """Return a limit below which there are at most 2k different hashes and MOST_TOKENS tokens.
 
     `hashes` are ascending, and `tokens` are numbers of tokens by row. The limit has few binary
     digits, so that it is not the hash of a row.

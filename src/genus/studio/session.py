@@ -530,7 +530,7 @@ class UnsavedError(RuntimeError):
 
 
 def options_for(options: dict[str, Any], columns: Sequence[str]) -> dict[str, Any]:
-    """Return the command's options for columns of this table.
+    """Restrict the command's options to the columns of a table.
 
     >>> options_for({"ignore": ["id", "key"], "families": {"age": "poisson"}}, ["id", "sex"])
     {'ignore': ['id'], 'families': {}}

@@ -89,7 +89,7 @@ def in_bins(values: Any, bins: int) -> NDArray[np.int64]:
 
 
 def information(codes: NDArray[np.int64], y: NDArray[Any]) -> float:
-    """Return the mutual information of a column and the class, in bits."""
+    """Return the mutual information of a column and the class in bits, corrected for chance."""
     return conditional_information(codes, y, np.zeros_like(codes), 1)[0]
 
 

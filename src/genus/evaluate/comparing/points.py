@@ -48,8 +48,7 @@ class Deal:
 class Line:
     """A model's error and log loss by size and repeat, (S, R); NaN if it was not fitted.
 
-    `seconds` (S,) is the time of a single fit, and `memory` the bytes of a fit at the largest
-    size.
+    `seconds` (S,) is the time of a single fit, and `memory` the bytes of a fit at the largest size.
     `probabilities` are the out-of-fold predictions after the rows were dealt for the first time.
     """
 

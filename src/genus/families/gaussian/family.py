@@ -66,9 +66,11 @@ class Gaussian:
     - `automatic`: choose `pooled`, `diagonal` and the shrinkage by leaving out single rows, for
       which about `kept_rows` rows are kept. `diagonal=True` and a given shrinkage are not changed.
       `form` is the choice; with it, a number shrinks in units of its scale.
-    - `averaged`: Σ is the mean of the classes' covariances, weighted by these priors, and each is
-      shrunk separately. `estimator` estimates them from rows, as sklearn.covariance does.
-    - `unbiased`: divide by m - K and m_k - 1.
+    - `averaged`: a shared Σ is the mean of the classes' covariances, weighted by these priors, and
+      each is shrunk separately.
+    - `estimator`: what estimates the covariance of each class from its rows, such as those of
+      sklearn.covariance.
+    - `unbiased`: divide the scatter by m - K if Σ is shared, and by m_k - 1 if it is separate.
     - `floor`: the smallest variance, as a share of the column's variance. With `added`, it is a
       share of the largest variance of any column over all rows, and is added to every variance.
     - `prior_rows`: the number of rows with the variance of all rows that are added to the separate

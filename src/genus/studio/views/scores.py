@@ -167,7 +167,7 @@ def costs_of(labels: list[Any], costs: NDArray[np.float64]) -> dict[tuple[Any, A
 
 
 def by_threshold(outcome: Any, costs: NDArray[np.float64]) -> dict[str, Any]:
-    """Return the expected cost of each threshold of the second class, and the best threshold."""
+    """Return the expected cost of each threshold of the second class, and Bayes' threshold."""
     thresholds = np.linspace(0, 1, STEPS)
     shares = []
     for t in thresholds:

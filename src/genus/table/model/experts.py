@@ -280,7 +280,10 @@ class Features:
         column: NDArray[np.intp],
         ridge: float,
     ) -> Features:
-        """Compute Σφ and Σφφᵀ, φ = Σ_j table[cell_j], from counts (K, V, V) of pairs of cells."""
+        """Compute the moments from counts (K, V, V) of pairs of cells.
+
+        They follow from Σφ and Σφφᵀ, where φ = Σ_j table[cell_j] are the features of a row.
+        """
         φT = table[:-1].T.tocsr()
         weights = np.einsum("kvv->k", counts) / max(columns, 1)
         single = np.einsum("kvv->kv", counts)

@@ -192,7 +192,7 @@ class Scorer:
 
     @cached_property
     def _linear_parts(self) -> dict[int, Array]:
-        """The parts of codes of categories in the score of the linear expert, by column."""
+        """By column of categories: the part of each code in the score of the linear expert."""
         if self.linear is None:
             return {}
         found = {

@@ -295,7 +295,7 @@ def grown(
 def trees_for(
     trees: BoostedTrees | None, family: Mixed, statistics: Compound, classes: Axis
 ) -> BoostedTrees | None:
-    """Return the trees if they grew from this sample, or if it is dropped; else grow new ones."""
+    """Return the trees if they grew from this sample or it was not kept; else grow new ones."""
     if trees is None:
         return None
     slots = Slots.of(family.how.plan, statistics["pairs"])
@@ -324,7 +324,7 @@ def over_all_columns(
 def linear_for(
     linear: WideLinear | None, family: Mixed, statistics: Compound, classes: Axis
 ) -> WideLinear | None:
-    """Return the expert if it was solved from this sample, or if it is dropped; else a new one."""
+    """Return the expert if it was solved from this sample or it was not kept; else a new one."""
     if linear is None:
         return None
     sample = statistics["sample"]

@@ -122,7 +122,7 @@ class Features:
         return out
 
     def blocks(self, X: Frame) -> Iterator[tuple[Any, Array, NDArray[np.bool_]]]:
-        """Yield the features of some columns at a time: where they are, and which are known.
+        """Yield the positions and values of features, and which are known, some columns at a time.
 
         Columns of categories that a scorer has encoded are passed over.
         """
@@ -179,7 +179,7 @@ class WideLinear:
         return cls(features, slope, constant / max(features.columns, 1))
 
     def check(self, plan: Plan) -> None:
-        """Raise an error unless there is one feature for each column of numbers in a plan."""
+        """Raise an error unless the numbers of features fit the kinds of columns in a plan."""
         sizes = np.diff(self.features.starts).tolist()
         kinds = [column.kind for column in plan.used]
         expected = {"number": (1, 1), "category": (0, MOST_PAIRED), "text": (0, 0)}
