@@ -34,7 +34,7 @@ def opened(frame: Any) -> SparkFrame:
 class SparkFrame:
     """A Spark data frame.
 
-    The task of a partition returns one row, its part. Spark keeps the row of one attempt only,
+    The task of a partition returns its parts, a row each. Spark keeps the rows of one attempt only,
     however often it retries, so nothing is counted twice. Merging needs no barrier stage.
     """
 

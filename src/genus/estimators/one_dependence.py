@@ -77,7 +77,8 @@ class PairClassifier(CategoryClassifier):
 class AODE(PairClassifier):
     """Averaged one-dependence estimators: naive Bayes with a weaker assumption of independence.
 
-    It averages the models p(x|y) of all columns: in the model of a column, all others depend on it.
+    It averages one model of p(x|y) for each column. In the model for a column, all other columns
+    depend on that column.
 
     Parameters
     ----------

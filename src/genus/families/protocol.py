@@ -48,7 +48,7 @@ class Family(Protocol):
         ...
 
     def count(self, X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Any:
-        """Return the statistics of rows X (m, n) with classes[y] and weights (m,)."""
+        """Return the statistics of rows X (m, n) with the classes classes[y] and weights (m,)."""
         ...
 
     def solve(self, statistics: Any, classes: Axis, width: int) -> Any:

@@ -169,7 +169,7 @@ class Points:
         return replace(self, classes=classes, codes=codes, weight=weight, x=x).present()
 
     def align(self, classes: Axis, width: int) -> Points:
-        """Return the same rows, with their classes as positions in `classes`."""
+        """Return the same rows, with codes that are positions in `classes`."""
         if labels.is_same(self.classes, classes):
             return self
         codes = labels.positions(self.classes, classes)[self.codes].astype(np.int64)
@@ -187,7 +187,7 @@ class Points:
         return self._centred[0].copy()
 
     def variance(self) -> Array:
-        """Return within-class variances (K, n)."""
+        """Return the variances within classes, (K, n), with the divisor Σw."""
         return self._variance
 
     @cached_property

@@ -140,7 +140,7 @@ class Comparison:
         return "\n".join([*lines, f"{'':9}  {told}"])
 
     def costs(self) -> str:
-        """Return the time and memory of a fit, and the time saved by counting once, as text."""
+        """Say how much time and memory a fit takes, and how much time counting once saves."""
         told = []
         for line in self.curves.lines:
             known = np.flatnonzero(~np.isnan(line.seconds))

@@ -268,7 +268,7 @@ def positive(scale: Array) -> Array:
 
 
 class Downdate:
-    """Scores log N(x_i; μ', Σ'), where μ' and Σ' are of all rows but i.
+    """Scores log N(x_i; μ', Σ') of each row i, with μ' and Σ' estimated from all other rows.
 
     Without row i of class k and weight w, the scatter W becomes W' = W - c vvᵀ, v = x_i - μ_k,
     c = w n_k / (n_k - w), where n_k is the weight of the class. In units of a scale,

@@ -537,7 +537,7 @@ class Mixed:
     def by_word(
         self, parameters: MixedParameters, X: Frame, terms: Array
     ) -> dict[str, list[dict[str, Array]]]:
-        """Return the contributions of known words, (K,) each: by column, a dictionary for each row.
+        """Return the contributions (K,) of known words, as a dictionary for each row, by column.
 
         With weights, they are scaled to their column's contributions in `terms` (m, n, K).
         """

@@ -130,7 +130,7 @@ class Gaussians:
 
 @dataclass(frozen=True, eq=False)
 class Route:
-    """An order of columns, with experts factorised in it.
+    """An order of columns, with the Gaussian experts factorised in this order.
 
     `paired` are the positions of the columns among the paired ones, -1 for others.
     """
@@ -304,7 +304,7 @@ class Submodels:
             said[:, :, TREES] += summed(rows.trees[place])[first]
 
     def _alone(self, rows: Evidence, order: Order) -> Array:
-        """Return family scores by column, (s, m, K); in a block, given the columns before."""
+        """Return families' scores by column, (s, m, K); in a block, given the columns before it."""
         alone, K = rows.alone[order], rows.alone.shape[2]
         for block in self.parameters.blocks:
             before = np.zeros((len(rows.X), K))

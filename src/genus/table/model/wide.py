@@ -205,7 +205,7 @@ class WideLinear:
         return total
 
     def column(self, j: int, values: Any) -> Array:
-        """Return the part of a column in the scores, (m, K)."""
+        """Return the part of the scores that is due to column j, (m, K)."""
         own = slice(*self.features.starts[j : j + 2].tolist())
         if own.start == own.stop:
             return np.zeros((len(values), len(self.share)))
