@@ -125,7 +125,7 @@ def mean_area(curves: list[Roc]) -> float | None:
 
 @dataclass(frozen=True)
 class ClassScore:
-    """The scores of class k over its `rows`.
+    """The scores of class k, and the number of its `rows`.
 
     `area` is the area under the ROC curve, and `pr_area` that under the precision-recall curve.
     """

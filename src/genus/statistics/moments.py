@@ -31,9 +31,9 @@ class Moments:
 
     The origin of a class is its mean on a coarse grid. Raw sums (origin 0) lose their digits if the
     mean is large compared with the spread. The values (n, mean, Σ(x - mean)²) do not form a group,
-    because no rows have no mean. Sums about an origin do, and moving the origin is exact algebra.
-    The origin is computed again from the sums after every operation, so that it contains nothing of
-    what was forgotten.
+    because the mean of no rows is undefined. Sums about an origin do, and moving the origin is
+    exact algebra. The origin is computed again from the sums after every operation, so that it
+    contains nothing of what was forgotten.
 
     `structure` says which second powers are kept:
     - "diagonal": Σwz² by class and column, (K, n), weights (K, n): missing values are left out

@@ -62,9 +62,10 @@ class Line:
 
 
 def blocks_for(y: NDArray[Any]) -> int:
-    """Return the number of blocks: ten, or fewer if a tenth of the rows are in smaller classes.
+    """Return the number of blocks: ten, or fewer if many classes have fewer than ten rows.
 
-    A class with fewer rows than there are blocks would be missing from some blocks.
+    There are fewer if a tenth of the rows are in such classes, but at least two. A class with fewer
+    rows than there are blocks would be missing from some blocks.
     """
     number = np.bincount(y)[y]
     return int(min(BLOCKS, max(2, np.quantile(number, 0.1))))
