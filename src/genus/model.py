@@ -99,7 +99,7 @@ class Model:
         return models
 
     def _under(self, own: Axis, classes: Axis) -> Model:
-        """Return the model of the classes `own`, renamed to `classes`."""
+        """Keep only the classes `own`, and rename them to `classes`."""
         return self._with(self.statistics.under(own, classes), self.weights.under(own, classes))
 
     def __add__(self, other: Model) -> Model:

@@ -52,9 +52,9 @@ def compare(
     """Recommend genus or logistic regression, with reasons.
 
     Fits genus, logistic regression and a perceptron to training sets of growing size, many times,
-    and evaluates each on the remaining rows. The model of genus is GDA if all columns are numbers.
-    It is naive Bayes if some columns are not, if there are very many columns, or if many rows have
-    missing values.
+    and evaluates each on the remaining rows. The model of genus is GDA if all columns are numbers,
+    there are at most 500 columns, and more than half of the rows are complete; otherwise it is
+    naive Bayes.
 
     \b
     Examples:

@@ -34,10 +34,11 @@ TABLE = 1 << 20  # cells of the largest table that is counted by direct look-up 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """The possible values of a column (`values`, or bins between `edges`), and counts (K, values).
+    """The possible `values` of a column, and their `counts` (K, values).
 
-    With `is_code`, the values are 0, 1, … and equal their positions. `cells` and `weights`
-    are the distribution of the numbers within the bins.
+    With `edges`, the values are the bins between the edges; then `cells` and `weights` are the
+    cells of the column's grid and their weights, from which numbers within a bin are drawn. With
+    `is_code`, the values are 0, 1, … and equal their positions.
     """
 
     values: Axis
@@ -241,7 +242,7 @@ class Categorical:
     def _is_single(
         self, column: Column, j: int, at: NDArray[np.intp], w: Array
     ) -> NDArray[np.bool_]:
-        """Return whether a value would become unseen without a row of weight w, (m,)."""
+        """Return which rows, (m,), would leave their value unseen if they were left out."""
         if column.edges is not None:
             return np.zeros(len(at), dtype=bool)
         single = column.counts.sum(axis=0)[at] <= w
@@ -304,7 +305,7 @@ def score(
 
 
 def with_unseen(pseudo: Array) -> Array:
-    """Return the pseudo-counts, followed by their mean for unseen values."""
+    """Append the pseudo-count of unseen values, which is the mean of the others."""
     return np.append(pseudo, pseudo.mean() if len(pseudo) else 1.0)
 
 

@@ -48,7 +48,7 @@ class Steps:
 
     @classmethod
     def of(cls, column: Column, values: Any, weight: Array, most: int) -> Steps:
-        """Divide values into steps of about equal weight; if they are few, each is a step."""
+        """Divide values into steps of about equal weight; few distinct values get a step each."""
         if isinstance(values, Values):
             return cls._of_categories(values, weight, most)
         there = ~np.isnan(values)
