@@ -230,8 +230,8 @@ def zipped(X: Any, y: Any) -> list[Any]:
         y = y.rechunk((X.chunks[0],)) if X.shape[0] == y.shape[0] else y
     if X.chunks[0] != y.chunks[0]:
         raise TableError(
-            f"X has {X.shape[0]} rows but y has {y.shape[0]} labels, or their chunks differ. "
-            "Give a label for each row, with chunks of the same rows."
+            f"X has {X.shape[0]} rows but y has {y.shape[0]} labels. Give one label for each row. "
+            "If a number is nan, call compute_chunk_sizes() on that array first."
         )
     rows = (row[0] for row in rows_of(X).to_delayed())
     pairs = zip(rows, y.to_delayed().ravel(), strict=True)

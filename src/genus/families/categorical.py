@@ -28,6 +28,7 @@ from genus.statistics import Tally
 
 Array = NDArray[np.float64]
 
+KINDS = {"number": "numbers", "text": "text", "object": "other objects"}  # in messages
 MOST_CODES = 1 << 16  # whole numbers below are codes; larger ones are only names of categories
 TABLE = 1 << 20  # cells of the largest table that is counted by direct look-up for few rows
 
@@ -314,8 +315,9 @@ def refuse_other_kind(asked: Axis, learned: Axis, j: int) -> None:
     if len(asked) and len(learned) and labels.kind(asked) != labels.kind(learned):
         raise InvalidColumn(
             j,
-            f"holds {labels.kind(asked)} ({labels.show(asked[0])}), but {labels.kind(learned)} "
-            f"({labels.show(learned[0])}) was learned. Convert the column.",
+            f"holds {KINDS[labels.kind(asked)]} ({labels.show(asked[0])}), but the model was "
+            f"fitted to {KINDS[labels.kind(learned)]} ({labels.show(learned[0])}). Convert the "
+            "column.",
         )
 
 

@@ -190,7 +190,7 @@ def compare(
     is the name of the target column. By default the model is GDA if all columns are numbers, there
     are at most 500 columns, and more than half of the rows are complete; otherwise it is naive
     Bayes. Columns named in `ignore` are left out. `repeats` is the number of splits into training
-    and test rows, rounded up to a multiple of ten (of a smaller number if classes are small).
+    and test rows, rounded up to a multiple of ten, or of a smaller number if a class has few rows.
     `patience` is the number of seconds that each model may take. `progress` is called with the
     number of points finished since the last call, and the number of all points.
 

@@ -362,5 +362,8 @@ def dots(a: Array, b: Array) -> Array:
 
 
 def outside(products: Array, b: Array, is_outside: bool) -> Array:
-    """Return the products of parts outside the basis with Σ⁻¹, which is I / b there."""
+    """Divide the dot products of what is outside the basis by b, because Σ⁻¹ is I / b there.
+
+    Return zeros if nothing is outside.
+    """
     return products / b if is_outside else np.zeros(len(b))

@@ -169,7 +169,7 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class Submodels:
-    """The models of all subsets of columns, for parameters with weights."""
+    """Scores rows as if only some columns were known, with the weights that experts have."""
 
     family: Mixed
     parameters: MixedParameters
