@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.data import short
+from benchmarks.pictures import written
 from benchmarks.report import Result
-from genus.plots.style import WIDE, as_file, colours, look, marker, sheet, style
+from genus.plots.style import NARROW, WIDE, colours, look, marker, sheet
 
 
 def curves(results: Sequence[Result]) -> dict[str, tuple[list[int], list[float]]]:
@@ -49,18 +50,14 @@ def table(results: Sequence[Result]) -> str:
 
 
 def picture(results: Sequence[Result], path: Path) -> None:
-    """Draw seconds against rows for light pages, and beside it as NAME-dark for dark ones."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Draw seconds against rows, in all forms of the picture."""
     found = curves(results)
-    for dark in (False, True):
-        with style(dark):
-            place = path.with_stem(f"{path.stem}-dark") if dark else path
-            place.write_bytes(as_file(drawn(found), path.suffix.removeprefix(".")))
+    written(path.parent, path.stem, lambda narrow: drawn(found, narrow))
 
 
-def drawn(found: dict[str, tuple[list[int], list[float]]]) -> Any:
+def drawn(found: dict[str, tuple[list[int], list[float]]], narrow: bool = False) -> Any:
     """Draw seconds against rows, both on logarithmic axes: slope 1 is linear growth."""
-    figure = sheet(WIDE, 3.2)
+    figure = sheet(NARROW, 4.2) if narrow else sheet(WIDE, 3.2)
     axes = figure.subplots()
     for k, (label, curve) in enumerate(found.items()):
         name = f"{label}: rows$^{{{exponent(*curve):.2f}}}$"
@@ -71,9 +68,13 @@ def drawn(found: dict[str, tuple[list[int], list[float]]]) -> Any:
     axes.loglog(ends, 2 * slowest * ends, label="linear growth", **rule)
     axes.set_xlim(*ends)
     sizes = sorted({size for rows, _ in found.values() for size in rows})
-    axes.set_xticks(sizes, labels=[short(size) for size in sizes])
+    shown = sizes[::2] if narrow else sizes
+    axes.set_xticks(shown, labels=[short(size) for size in shown])
     axes.xaxis.minorticks_off()
     axes.yaxis.set_major_formatter("{x:g}")
     axes.set(xlabel="rows", ylabel="seconds of a fit, 20 columns")
-    axes.legend(handlelength=3)
+    if narrow:
+        figure.legend(handlelength=3, loc="outside upper left")
+    else:
+        axes.legend(handlelength=3)
     return figure

@@ -22,6 +22,7 @@ import numpy as np
 from benchmarks import ng_jordan_figures, report
 from benchmarks.ng_jordan_sets import SOURCES, Pair, pair
 from benchmarks.ng_jordan_verdicts import ANSWERS, verdict
+from benchmarks.pictures import written
 from benchmarks.simulations import (
     LOGISTIC,
     Array,
@@ -192,14 +193,14 @@ def main(arguments: Sequence[str]) -> int:
     }
     print("\n\n".join(parts.values()))
     if options.figures:
-        ng_jordan_figures.written(
-            options.figures, "ng-jordan", lambda: ng_jordan_figures.panels(pairs)
+        written(
+            options.figures, "ng-jordan", lambda narrow: ng_jordan_figures.panels(pairs, narrow)
         )
-        ng_jordan_figures.written(
+        written(
             options.figures,
             "simulated",
-            lambda: ng_jordan_figures.simulated(
-                found.efficiencies, SHOWN, found.on_counts, found.on_normals, SIZES
+            lambda narrow: ng_jordan_figures.simulated(
+                found.efficiencies, SHOWN, found.on_counts, found.on_normals, SIZES, narrow
             ),
         )
     if options.write:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,18 +10,10 @@ import numpy as np
 from benchmarks.ng_jordan_sets import Pair
 from benchmarks.ng_jordan_verdicts import verdict
 from benchmarks.simulations import Array, Efficiency, efron
-from genus.plots.style import WIDE, as_file, colours, library, look, marker, sheet, style
+from genus.plots.style import NARROW, WIDE, colours, library, look, marker, sheet
 
-COLUMNS = 4
+COLUMNS, COLUMNS_ON_A_PHONE = 4, 2
 LARGEST_DISTANCE = 4.3
-
-
-def written(folder: Path, name: str, draw: Callable[[], Any]) -> None:
-    """A figure as NAME.svg, and for dark pages as NAME-dark.svg."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for dark in (False, True):
-        with style(dark):
-            (folder / f"{name}{'-dark' if dark else ''}.svg").write_bytes(as_file(draw(), "svg"))
 
 
 def short(number: float, _: Any = None) -> str:
@@ -30,11 +21,12 @@ def short(number: float, _: Any = None) -> str:
     return f"{number / 1000:g}k" if number >= 1000 else f"{number:g}"
 
 
-def panels(pairs: Sequence[Pair]) -> Any:
+def panels(pairs: Sequence[Pair], narrow: bool = False) -> Any:
     """Error against rows, a panel for each set: Figure 1 of the paper."""
-    height = -(-len(pairs) // COLUMNS)
-    figure = sheet(WIDE * 1.15, 0.45 + 1.55 * height)
-    places = figure.subplots(height, COLUMNS, squeeze=False)
+    columns = COLUMNS_ON_A_PHONE if narrow else COLUMNS
+    height = -(-len(pairs) // columns)
+    figure = sheet(NARROW if narrow else WIDE * 1.15, 0.45 + 1.55 * height)
+    places = figure.subplots(height, columns, squeeze=False)
     for place in places.flat[len(pairs) :]:
         place.set_axis_off()
     for place, pair in zip(places.flat, pairs, strict=False):
@@ -44,7 +36,7 @@ def panels(pairs: Sequence[Pair]) -> Any:
     for place in places[-1]:
         place.set_xlabel("rows learned from")
     handles, names = places[0, 0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside upper center", ncols=len(names))
+    figure.legend(handles, names, loc="outside upper center", ncols=1 if narrow else len(names))
     return figure
 
 
@@ -75,25 +67,29 @@ def simulated(
     counts: dict[str, Array],
     normals: dict[str, Array],
     sizes: Sequence[int],
+    narrow: bool = False,
 ) -> Any:
     """How many rows GDA saves, Poisson columns, and normal ones."""
-    figure = sheet(WIDE * 1.25, 2.9)
-    first, second, third = figure.subplots(1, 3)
+    figure = sheet(NARROW, 8.4) if narrow else sheet(WIDE * 1.15, 3.1)
+    first, second, third = figure.subplots(*((3, 1) if narrow else (1, 3)))
     saved(first, efficiencies, shown)
     names = ["GDA", "logistic regression", "PoissonNB", "GaussianNB", "GDA(shared=False)"]
     for ax, found, measure in ((second, counts, 1), (third, normals, 0)):
         for name, values in found.items():
             k = names.index(name)
-            drawn = {"marker": marker(k), "markersize": 3, **look(k)}
-            ax.plot(sizes, values[measure].mean(axis=1), label=name, **drawn)
+            look_of = {"marker": marker(k), "markersize": 3, **look(k)}
+            ax.plot(sizes, values[measure].mean(axis=1), label=name, **look_of)
         ax.set(xscale="log", yscale="log", xlabel="rows learned from")
         ax.xaxis.set_major_formatter(short)
     second.yaxis.set_major_formatter("{x:g}")
     second.set(title="Poisson columns", ylabel="log loss above the optimum")
-    second.legend(handlelength=2.6, labelspacing=0.3)
     third.yaxis.set_major_formatter(lambda share, _: f"{100 * share:g} %")
     third.set(title="normal columns, one Σ", ylabel="error above the optimum")
-    third.legend(handlelength=2.6, labelspacing=0.3, loc="upper right", bbox_to_anchor=(1, 0.9))
+    drawn = {line.get_label(): line for ax in (second, third) for line in ax.get_lines()}
+    known = [name for name in names if name in drawn]
+    handles = [drawn[name] for name in known]
+    below = {"loc": "outside lower center", "ncols": 2 if narrow else len(known)}
+    figure.legend(handles, known, handlelength=2.6, **below)
     return figure
 
 

@@ -410,22 +410,25 @@ def growth_lines(most: int) -> Iterator[str]:
     picture(found)
 
 
-def picture(found: list[tuple[int, float, float]]) -> None:
-    """Draw seconds and memory over rows, light and dark."""
-    import matplotlib.pyplot as plt
+def picture(found: list[tuple[int, float, float]], folder: Path = Path("docs/images")) -> None:
+    """Draw seconds and memory over rows, in all forms of the picture."""
+    from benchmarks.pictures import written
+    from genus.plots.style import NARROW, WIDE, sheet
 
-    for dark in (False, True):
-        with plt.style.context("dark_background" if dark else "default"):
-            figure, axes = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
-            rows, wall, peak = zip(*found, strict=True)
-            for ax, values, told in zip(axes, (wall, peak), ("seconds", "peak MB"), strict=True):
-                ax.loglog(rows, values, marker="o")
-                ax.set(xlabel="rows of 20 columns", ylabel=told)
-                ax.grid(alpha=0.3)
-            axes[1].set_ylim(100, 10_000)
-            name = "scale-dark.svg" if dark else "scale.svg"
-            figure.savefig(Path("docs/images") / name, transparent=True)
-            plt.close(figure)
+    def draw(narrow: bool) -> Any:
+        figure = sheet(NARROW, 4.4) if narrow else sheet(WIDE, 2.5)
+        axes = figure.subplots(*((2, 1) if narrow else (1, 2)))
+        rows, wall, peak = zip(*found, strict=True)
+        for ax, values, told in zip(axes, (wall, peak), ("seconds", "peak MB"), strict=True):
+            ax.loglog(rows, values, marker="o", markersize=4)
+            ax.set(xlabel="rows of 20 columns", ylabel=told, xticks=rows)
+            ax.xaxis.minorticks_off()
+            ax.yaxis.set_major_formatter("{x:,g}")
+            ax.grid(linewidth=0.6)
+        axes[1].set_ylim(100, 10_000)
+        return figure
+
+    written(folder, "scale", draw)
 
 
 # What more would take

@@ -10,10 +10,12 @@ from __future__ import annotations
 import json
 import re
 import sys
+from contextlib import suppress
 from importlib.metadata import version as version_of
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from unicodedata import lookup
 
 from genus.display.palette import DARK, LIGHT
 
@@ -151,7 +153,7 @@ html_show_search_summary = False  # fetches pages, which fails for files on a di
 ziamath = find_spec("ziamath")
 fonts = Path(ziamath.origin).parent / "fonts" if ziamath and ziamath.origin else HERE / "_static"
 html_static_path = ["_static", str(fonts / "STIXTwoMath-Regular.ttf")]
-html_js_files = ["copy.js"]
+html_js_files = ["copy.js", "breaks.js"]
 html_favicon = "_static/logo.svg"
 html_math_renderer = "mathml"
 THIN = '<mspace width="0.17em"/>'  # as in log p, and not as in exp(x)
@@ -231,6 +233,29 @@ def show_by_theme(app: Any, doctree: Any) -> None:
         image.replace_self(shown)
 
 
+def keep_together(app: Any, doctree: Any) -> None:
+    """A formula in a sentence stays on one line with the signs that touch it: (x), y."""
+    from docutils import nodes
+
+    for math in list(doctree.findall(nodes.math)):
+        parent, at = math.parent, math.parent.index(math)
+        before, after = (parent[i] if 0 <= i < len(parent) else "" for i in (at - 1, at + 1))
+        opening = re.search(r"[(\[]$", before) if isinstance(before, nodes.Text) else None
+        closing = re.match(r"[.,;:?!)\]]+", after) if isinstance(after, nodes.Text) else None
+        if not (opening or closing):
+            continue
+        group = nodes.inline(classes=["together"])
+        if opening:
+            parent.replace(before, nodes.Text(before[: opening.start()]))
+            group += nodes.Text(opening[0])
+        if closing:
+            parent.replace(after, nodes.Text(after[closing.end() :]))
+        parent.replace(math, group)
+        group += math
+        if closing:
+            group += nodes.Text(closing[0])
+
+
 def trim_code(app: Any, doctree: Any) -> None:
     """The empty line that ends a block with `>>>`, for doctest's sake, is not to be seen."""
     from docutils import nodes
@@ -259,6 +284,24 @@ def load_explorables(app: Any, page: str, template: str, context: Any, doctree: 
         app.add_js_file("explore.js", loading_method="defer")
 
 
+def plain_formula(tex: str) -> str:
+    """A formula as a line of text: \\phi_{jk} is φ_jk."""
+    signs = {"mid": "|", "lvert": "|", "rvert": "|", "ge": "≥", "le": "≤", "sim": "~", "cdot": "·"}
+
+    def sign(found: re.Match[str]) -> str:
+        name = found[1]
+        for size in ("SMALL", "CAPITAL"):
+            if name == (name.lower() if size == "SMALL" else name.capitalize()):
+                with suppress(KeyError):
+                    return lookup(f"GREEK {size} LETTER {name.upper()}")
+        return signs.get(name, name if name in ("log", "exp", "sum", "prod") else "")
+
+    spaced = re.sub(r"\\[,; !]", " ", re.sub(r"\\([{}|])", r"\1", tex))
+    fractions = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"\1/\2", spaced)
+    named = re.sub(r"\\([A-Za-z]+)", sign, fractions)
+    return " ".join(re.sub(r"(?<!1)\{([^{}]*)\}", r"\1", named).split())
+
+
 def write_texts(app: Any, error: Exception | None) -> None:
     """Write the text of all pages for the snippets of the search: see _static/snippets.js."""
     if error:
@@ -267,7 +310,10 @@ def write_texts(app: Any, error: Exception | None) -> None:
 
     texts = {}
     for page in sorted(app.env.found_docs):
-        parts = app.env.get_doctree(page).findall(nodes.paragraph)
+        tree = app.env.get_doctree(page)
+        for math in list(tree.findall(nodes.math)):
+            math.children[:] = [nodes.Text(plain_formula(math.astext()))]
+        parts = tree.findall(nodes.paragraph)
         texts[page] = " ".join(" ".join(part.astext() for part in parts).split())
     script = f"const genusTexts = {json.dumps(texts, ensure_ascii=False)};\n"
     (Path(app.outdir) / "_static" / "texts.js").write_text(script, encoding="utf-8")
@@ -355,6 +401,7 @@ def setup(app: Any) -> None:
     app.connect("build-finished", write_texts)
     app.connect("source-read", add_contents)
     app.connect("doctree-read", show_by_theme, priority=100)  # before images are collected
+    app.connect("doctree-read", keep_together)
     app.connect("doctree-read", trim_code)
     app.connect("doctree-read", shorten_types)
     app.connect("autodoc-process-docstring", list_parameters)

@@ -32,12 +32,11 @@ from genus.plots import (
     ColumnDensityDisplay,
     DependenceDisplay,
     EvidenceDisplay,
-    ImageDisplay,
     LearningCurveDisplay,
     NormalityDisplay,
     style,
 )
-from genus.plots.notes import HAM, SPAM
+from genus.plots.notes import HAM, SPAM, images
 from genus.plots.style import NARROW, WIDE, as_file, colour, colours, hatch, look, sheet
 
 HERE = Path(__file__).parent
@@ -186,20 +185,15 @@ def families(narrow: bool = False) -> Any:
     return figure
 
 
-def merging() -> Any:
+def merging(narrow: bool = False) -> Any:
     """Draw how often each pixel is inked: in the digits of two parts, and in all of them."""
     X, y = load_digits(return_X_y=True)
     parts = [BernoulliNB(binarize=7.5).fit(X[s], y[s]) for s in (slice(1200), slice(1200, None))]
     rows = {"    1,200": parts[0], "+    597": parts[1], "= 1,797": parts[0] + parts[1]}
-    figure = sheet(WIDE, 2.3)
-    axes = figure.subplots(len(rows), 10)
-    top = rows["= 1,797"].feature_count_.max()
-    for row, (label, model) in zip(axes, rows.items(), strict=True):
-        images = model.feature_count_.reshape(-1, 8, 8)
-        ImageDisplay(images, model.classes_).plot(ax=row, vmin=0, vmax=top)
-        row[0].set_ylabel(label, rotation=0, ha="right", va="center")
-    for place in axes[1:].flat:
-        place.set_title("")
+    counts = {label: model.feature_count_.reshape(-1, 8, 8) for label, model in rows.items()}
+    figure = images(counts, narrow, top=counts["= 1,797"].max())
+    for ax in figure.axes:
+        ax.yaxis.label.set(rotation=0, ha="right", va="center")
     return figure
 
 
@@ -281,7 +275,8 @@ FIGURES: dict[str, Callable[..., Any]] = {
     "merging": merging,
     "compare/wine": compare_wine,
 }
-STACKED = ("front", "peers", "tables-columns", "explaining-table", "families", "compare/wine")
+STACKED = ("front", "peers", "tables-columns", "explaining-table", "families", "merging")
+STACKED += ("compare/wine",)
 
 
 def drawn(name: str, dark: bool = False, narrow: bool = False) -> bytes:

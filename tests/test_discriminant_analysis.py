@@ -276,3 +276,6 @@ def test_an_estimator_sees_rows_as_often_as_they_weigh():
     assert_allclose(weighed.predict_proba(X), repeated.predict_proba(X), rtol=1e-9)
     with pytest.raises(ValueError, match="weights of class 0 are not multiples"):
         model.fit(X, y, np.sqrt(np.arange(1.0, 151)))
+    many = np.where(np.arange(150) % 50 == 0, 1, 1_000_000)
+    with pytest.raises(ValueError, match=r"class 0 this would make 49,000,001 rows, more than"):
+        model.fit(X, y, many)

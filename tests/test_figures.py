@@ -35,14 +35,14 @@ STACKED = [
     "gda-separate",
     "lines",
     "sigmoids",
+    "digits",
+    "digits-28",
 ]
 NAMES = [
     "normal-bell",
     *STACKED,
     "bells",
     "evidence",
-    "digits",
-    "digits-28",
     "discretised",
     "smoothing",
     *(f"{name}-narrow" for name in STACKED),

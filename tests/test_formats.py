@@ -230,7 +230,7 @@ def test_a_file_is_unpacked_once_and_again_when_it_changes(tmp_path):
         ("t.sqlite#SELECT 1 AS a; DROP TABLE t", "Cannot read"),
         ("t.duckdb#nothing", "no table 'nothing'"),
         ("two.xlsx#Sheet3", "has 'Sheet1', 'Sheet2'"),
-        ("t.csv#1", "csv files have no parts"),
+        ("t.csv#1", "a csv file holds one table"),
         ("cut.csv.xz", "Cannot unpack"),
         ("cut.csv.bz2", "Cannot unpack"),
         ("cut.zip", "Cannot unpack"),

@@ -624,13 +624,13 @@ def test_nothing_is_no_message(home):
     assert (code, out, err) == (
         1,
         b"",
-        "Error: There is no message in stdin. Redirect one: genus mail filter < message.eml.\n",
+        "Error: There is no message on stdin. Redirect one: genus mail filter < message.eml.\n",
     )
     for arguments in (["learn", "--spam", "-"], ["forget", "-"], ["why", "-"]):
         code, out, err = genus(*arguments, stdin=b"", home=home)
         assert code == 1
         assert b"1 " not in out
-        assert "There is no message in stdin." in err
+        assert "There is no message on stdin." in err
 
 
 def test_what_is_mostly_unread_is_not_ham(home):

@@ -449,6 +449,6 @@ def test_stdin_is_one_message_whatever_it_holds(
 def test_an_empty_stdin_holds_no_message(stdin: io.BytesIO) -> None:
     missed: list[str] = []
     assert list(messages_in(["-"], lambda path, error: missed.append(str(error)))) == []
-    assert missed == ["There is no message in stdin."]
-    with pytest.raises(FileNotFoundError, match="no message in stdin"):
+    assert missed == ["There is no message on stdin."]
+    with pytest.raises(FileNotFoundError, match="no message on stdin"):
         list(messages_in(["-"]))

@@ -909,7 +909,9 @@ def test_passwords_come_from_files_and_commands(dovecot, store, tmp_path):
     once(dovecot, store, "--password-file", file, **without)
     once(dovecot, store, "--password-command", f"echo {dovecot.password}", **without)
     assert "no password" in once(dovecot, store, code=2, **without)
-    assert "ended with 3" in once(dovecot, store, "--password-command", "exit 3", code=1)
+    for option in ("--password-command", "--oauth-token-command"):
+        told = once(dovecot, store, option, "exit 3", code=1)
+        assert f"The command of {option} ended with exit code 3." in told
     assert "nothing" in once(dovecot, store, "--password-command", "true", code=1)
     assert "No such file" in once(dovecot, store, "--password-file", tmp_path / "no", code=1)
     file.write_text("\n")

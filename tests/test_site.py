@@ -215,6 +215,12 @@ document.fonts.ready.then(() => {
     raw: /\\$\\$|\\\\frac|\\\\sum|\\\\mid/.test(prose.textContent),
     sideways: [...document.querySelectorAll('article pre')].filter(e => e.checkVisibility() &&
       e.scrollWidth > e.clientWidth + 1).map(e => Array.from(e.textContent).slice(0, 40).join('')),
+    covered: [...document.querySelectorAll('article button.copy')].filter(button => {
+      if (!button.checkVisibility()) return false;
+      const code = document.createRange();
+      code.selectNodeContents(button.parentElement.querySelector('pre'));
+      return code.getBoundingClientRect().top < button.getBoundingClientRect().bottom - 1;
+    }).map(button => button.parentElement.textContent.slice(0, 40)),
     bare: [...document.querySelectorAll('article div.highlight')]
       .filter(e => !e.querySelector('button.copy')).length,
     wrong: images.filter(i => i.checkVisibility() && !i.naturalWidth).map(i => i.src),
@@ -256,6 +262,7 @@ def test_browser_shows_it(browser: Any, site: Path, width: int, scheme: str) -> 
             "font": bool(seen["math"]) and seen["font"] != ["loaded"],
             "code that scrolls": width >= 1280 and seen["sideways"],
             "code without a button": seen["bare"],
+            "code under a button": seen["covered"],
             "forms": [name for name in seen["shown"] if wrong_form in name],
             "images": seen["wrong"] + [name for name in seen["shown"] if other in name],
         }
@@ -292,6 +299,29 @@ def test_search_finds_a_word(browser: Any, site: Path) -> None:
     snippet = "return document.querySelector('#search-results li p.snippet').textContent"
     assert "NIPS" in browser.execute_script(snippet)
     assert browser.get_log("browser") == []
+
+
+def test_the_search_shows_no_tex(site: Path) -> None:
+    texts = (site / "_static" / "texts.js").read_text(encoding="utf-8")
+    assert "log p(x, y)" in texts
+    assert "φ_k" in texts
+    assert not re.search(r"\\\\(phi|mid|lvert|Sigma|frac)", texts)
+
+
+def test_signs_stay_on_the_line_of_their_formula(browser: Any, site: Path) -> None:
+    chromium.emulate(browser, 390)
+    browser.get((site / "notes" / "event-models.html").as_uri())
+    gaps = """return [...document.querySelectorAll('article p .together')]
+        .filter((group) => group.checkVisibility() && group.lastChild.nodeType === 3)
+        .map((group) => {
+            const sign = document.createRange();
+            sign.selectNode(group.lastChild);
+            const formula = group.querySelector('math').getBoundingClientRect();
+            return sign.getBoundingClientRect().left - formula.right;
+        })"""
+    found = browser.execute_script(gaps)
+    assert found
+    assert all(abs(gap) < 5 for gap in found)
 
 
 def test_the_button_copies_what_can_be_pasted(browser: Any, site: Path) -> None:

@@ -844,7 +844,7 @@ def test_parts_of_a_closed_vocabulary_add_up() -> None:
         total = sum(parts[i] for i in order)
         assert_allclose(total.predict_proba(DAYS), plan.predict_proba(DAYS))
     other = TextClassifier(max_features=5, keep_unused=False).fit(DAYS, WEATHER)
-    with pytest.warns(UserWarning, match=r"\d+ words that only one of the models has"):
+    with pytest.warns(UserWarning, match="words that only one of them has"):
         both, again = other + plan, plan + other
     assert set(both.vocabulary_) <= set(plan.vocabulary_) & set(other.vocabulary_)
     np.testing.assert_array_equal(both._tally["documents"], again._tally["documents"])
@@ -857,6 +857,15 @@ def test_parts_of_a_closed_vocabulary_add_up() -> None:
     opened = plan + TextClassifier().fit(["rain unheard of", "sun"], ["wet", "dry"])
     assert opened.class_count_.sum() == 72
     assert "unheard" not in opened.vocabulary_
+
+
+def test_words_of_either_closed_vocabulary_are_left_out() -> None:
+    texts = TextClassifier(min_documents=2, keep_unused=False)
+    y = ["wet", "dry", "wet", "dry"]
+    one = clone(texts).fit(["rain wind", "rain wind", "sun fog", "sun fog"], y)  # 4 words
+    two = clone(texts).fit(["rain ice", "rain ice", "snow", "snow"], y)  # 3 words, 1 in common
+    with pytest.warns(UserWarning, match=r"only one of them has \(5 in all\)"):
+        assert (one + two).vocabulary_ == {"rain": 0}
 
 
 def test_nothing_to_drop_is_an_error() -> None:

@@ -99,7 +99,7 @@ class Model:
         return models
 
     def _under(self, own: Axis, classes: Axis) -> Model:
-        """Return the model of the classes `own`, renamed to `classes`."""
+        """Keep only the classes `own`, and rename them to `classes`."""
         return self._with(self.statistics.under(own, classes), self.weights.under(own, classes))
 
     def __add__(self, other: Model) -> Model:
@@ -259,11 +259,11 @@ class Model:
         return best
 
     def log_posterior(self, X: Matrix, row_numbers: matrix.RowNumbers | None = None) -> Array:
-        """Return log p(y|x), (m, K); messages name rows by `row_numbers`."""
+        """Return log p(y|x), (m, K); errors and warnings name rows by `row_numbers`."""
         return self.normalise(self.log_joint(X, relative=True), row_numbers=row_numbers)
 
     def posterior(self, X: Matrix, row_numbers: matrix.RowNumbers | None = None) -> Array:
-        """Return p(y|x), (m, K); messages name rows by `row_numbers`."""
+        """Return p(y|x), (m, K); errors and warnings name rows by `row_numbers`."""
         joint = self.log_joint(X, relative=True)
         return self.normalise(joint, row_numbers=row_numbers, logarithm=False)
 

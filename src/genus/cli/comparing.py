@@ -24,9 +24,9 @@ from genus.cli.arguments import File
     "--repeats",
     type=click.IntRange(1, 1000),
     metavar="N",
-    help="The number of splits into training and test rows, rounded up to a multiple of ten (of "
-    "a smaller number if classes are small).  [default: 30, or 10 for more than 1,000 rows; fewer "
-    "if classes are small]",
+    help="How often to split the rows into training and test rows. The number is rounded up to a "
+    "multiple of ten, or of a smaller number if a class has few rows.  [default: 30; 10 for more "
+    "than 1,000 rows; fewer if a class has few rows]",
 )
 @click.option(
     "--patience",
@@ -52,9 +52,9 @@ def compare(
     """Recommend genus or logistic regression, with reasons.
 
     Fits genus, logistic regression and a perceptron to training sets of growing size, many times,
-    and evaluates each on the remaining rows. The model of genus is GDA if all columns are numbers.
-    It is naive Bayes if some columns are not, if there are very many columns, or if many rows have
-    missing values.
+    and evaluates each on the remaining rows. The model of genus is GDA if all columns are numbers,
+    there are at most 500 columns, and more than half of the rows are complete; otherwise it is
+    naive Bayes.
 
     \b
     Examples:

@@ -38,7 +38,7 @@ COMMANDS = (
     "-o",
     "--output",
     type=click.Path(file_okay=False),
-    help="Only write the table to this folder, as customers.csv and new.csv.",
+    help="Write the tables customers.csv and new.csv to this folder, and run no commands.",
 )
 @click.pass_context
 def demo(ctx: click.Context, output: str | None) -> None:

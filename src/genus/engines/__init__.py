@@ -24,8 +24,8 @@ TARGET = "y"  # the column of the labels that come with an array
 class Rows:
     """The Arrow batches of a partition, and its name in messages.
 
-    `before` returns how many rows with that name come before these: the rows of a file before a
-    piece of it.
+    `before` returns how many rows with the same name come before these. If the partition is a piece
+    of a file, these are the rows of the file before the piece.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Engine(Protocol):
         ...
 
     def beginnings(self, rows: int) -> Engine:
-        """Return the first rows of every partition, at least this many."""
+        """Return an engine for the first rows of every partition, at least this many of each."""
         ...
 
     def run(self, work: Work) -> Iterator[bytes]:
@@ -73,10 +73,10 @@ class Engine(Protocol):
         ...
 
     def totals(self, work: Work, add: Add, finish: Finish, shards: int) -> list[bytes]:
-        """Merge the first parts that `work` returns, then the second parts, and so on.
+        """Return `shards` sums: of the first parts that `work` returns, of the second, and so on.
 
-        Every partition returns `shards` parts. `finish` runs on each sum where it was merged, so
-        that only its result is sent here.
+        `work` returns this many parts for each partition. `finish` runs on each sum where it was
+        merged, so that only its result is sent here.
         """
         ...
 

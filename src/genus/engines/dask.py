@@ -49,7 +49,7 @@ class DaskPartitions:
 
     @cached_property
     def schema(self) -> Any:
-        """The Arrow schema, found from an empty frame, an array's first rows, or a whole bag."""
+        """The Arrow schema: of an empty frame, of the first rows of an array, or of a whole bag."""
         import dask
         import pyarrow as pa
 
@@ -156,7 +156,7 @@ def scored_frame(part: Any, score: Score, schema: Any = None) -> Any:
 
 
 def added(X: Any, score: Score, schema: Any) -> Any:
-    """Return the columns that `score` adds to an array, as an array; (m,) if there is one."""
+    """Return the columns that `score` adds to an array, (m, columns), or (m,) if it adds one."""
     names = [name for name in schema.names if name != VECTOR]
     dtype = scored_block([], score, names, schema).dtype
     if len(names) == 1:
@@ -166,7 +166,7 @@ def added(X: Any, score: Score, schema: Any) -> Any:
 
 
 def scored_block(block: Any, score: Score, names: list[str], schema: Any) -> Any:
-    """Return the columns that `score` adds to a block, (m,) or (m, columns)."""
+    """Return the columns that `score` adds to a block, (m, columns), or (m,) if it adds one."""
     import numpy as np
 
     table = schema.empty_table() if len(block) == 0 else score(table_of(block))
@@ -182,9 +182,10 @@ def as_pandas(table: Any) -> Any:
 
 
 def table_of(part: Any, schema: Any = None) -> Any:
-    """Convert a partition to an Arrow table: a frame, an array with labels, records, or texts.
+    """Convert a partition to an Arrow table.
 
-    A schema, if given, decides the columns of records.
+    A partition is a frame, an array with or without labels, a list of records, or a list of texts.
+    If a schema is given, it decides the columns of records.
     """
     import numpy as np
     import pyarrow as pa
@@ -229,8 +230,8 @@ def zipped(X: Any, y: Any) -> list[Any]:
         y = y.rechunk((X.chunks[0],)) if X.shape[0] == y.shape[0] else y
     if X.chunks[0] != y.chunks[0]:
         raise TableError(
-            f"X has {X.shape[0]} rows but y has {y.shape[0]} labels, or their chunks differ. "
-            "Give a label for each row, with chunks of the same rows."
+            f"X has {X.shape[0]} rows but y has {y.shape[0]} labels. Give one label for each row. "
+            "If a number is nan, call compute_chunk_sizes() on that array first."
         )
     rows = (row[0] for row in rows_of(X).to_delayed())
     pairs = zip(rows, y.to_delayed().ravel(), strict=True)

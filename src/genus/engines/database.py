@@ -78,7 +78,10 @@ class Database:
     def add_up(
         self, target: str, weights: str | None, columns: Sequence[str], needs: Needs
     ) -> tuple[Groups, Sums, tuple[Array, Array] | None]:
-        """Return labels and sums of numbers; also bounds of columns if squares are not needed."""
+        """Return the groups by label, their sums, and the bounds of each column by group.
+
+        The bounds are None if squares are needed.
+        """
         size = len(columns)
         cells = {f"x{j}": number(self.table[name]) for j, name in enumerate(columns)}
         rows = self._select(target, weights, cells)
@@ -224,7 +227,7 @@ def moments(rows: Any, groups: Groups, origin: Array, pairs: bool) -> dict[str, 
 
 
 def by_label(y: Any, groups: Groups, numbers: Array) -> Any:
-    """Return an expression for a label's element of `numbers`; a float if all are equal."""
+    """Return an expression for the element of `numbers` at a row's label; a float if all agree."""
     if (numbers == numbers[:1]).all():
         return float(numbers[0]) if len(numbers) else 0.0
     known = zip(groups.listed, numbers.tolist(), strict=True)
@@ -232,9 +235,9 @@ def by_label(y: Any, groups: Groups, numbers: Array) -> Any:
 
 
 def origins(groups: Groups, found: Any, size: int) -> Array:
-    """Return a point near each class mean, (K, n); one point for all classes if it is near enough.
+    """Return a point near each class mean, (K, n): the same for all classes if that is near enough.
 
-    Like every origin it is on a coarse grid, so that sums of whole numbers stay whole.
+    Like every origin, it is rounded by `grid_point`, so that sums of whole numbers stay whole.
     """
     mean, variance = (groups.align(found, matrix(found, c, size, np.nan), np.nan) for c in "av")
     is_known = np.isfinite(mean)

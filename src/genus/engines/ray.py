@@ -90,7 +90,7 @@ def summing(add: Add) -> Any:
 
 
 def finishing(add: Add, finish: Finish) -> Any:
-    """Return the function that Ray runs to merge parts of the same number and finish the sum."""
+    """Return the function that Ray runs on the parts of one shard: merge them, finish the sum."""
 
     def run(table: Any) -> Any:
         total = finish(add(table.column("part").to_pylist()))

@@ -34,7 +34,7 @@ def opened(frame: Any) -> SparkFrame:
 class SparkFrame:
     """A Spark data frame.
 
-    The task of a partition returns one row, its part. Spark keeps the row of one attempt only,
+    The task of a partition returns its parts, a row each. Spark keeps the rows of one attempt only,
     however often it retries, so nothing is counted twice. Merging needs no barrier stage.
     """
 
@@ -134,8 +134,9 @@ SCHEMA = "id int, part binary"
 def first_rows(frame: Any, rows: int) -> Any:
     """Return a frame of the first rows of every partition.
 
-    Spark's limit is a limit of each partition, below one of all rows. The lower one alone stops
-    reading early; without access to Spark's plans, a condition reads all rows.
+    For limit(rows), Spark limits every partition, and then the rows of all partitions together.
+    Only the first of these steps is used here, so that Spark stops reading each partition early.
+    If Spark's plans cannot be changed, the rows are filtered by their numbers, and all are read.
     """
     session = frame.sparkSession
     try:
@@ -179,7 +180,10 @@ def is_plain(kind: Any) -> bool:
 
 
 def pieces_of(uris: list[str]) -> list[Piece]:
-    """Divide files into pieces of about PIECE bytes: (URI, number from 0, number of pieces)."""
+    """Divide files into pieces of about PIECE bytes.
+
+    A piece is the URI of its file, its number in the file, from 0, and the number of pieces.
+    """
     from pyarrow import fs
 
     found: list[Piece] = []
@@ -191,7 +195,7 @@ def pieces_of(uris: list[str]) -> list[Piece]:
 
 
 def reading(pieces: list[Piece], schema: Any) -> Callable[[Iterable[Any]], Rows]:
-    """Return a function that takes batches with the number of a piece, and returns its rows."""
+    """Return a function that returns the rows of a piece, given batches that hold its number."""
 
     def rows_of(numbers: Iterable[Any]) -> Rows:
         # Spark reuses a worker only if it has read all of its input, so read all numbers.

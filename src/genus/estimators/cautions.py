@@ -45,7 +45,7 @@ def leaks(model: Any, rows: float) -> Iterator[str]:
 
 
 def identifiers(model: Any) -> Iterator[str]:
-    """Yield a warning for each column in which most values occur only once."""
+    """Yield a warning for each column in which many rows have a value of their own."""
     cells = model.model_.statistics["cells"]
     counts = cells["rows"].sum(axis=0)
     start = 0

@@ -27,7 +27,7 @@ SPARSE = 0  # the type of a sparse vector in Spark's structs
 
 @dataclass(frozen=True)
 class Columns:
-    """The names of the columns that are read, and what they are converted to (`kind`).
+    """The `names` of the columns that are read, and the `kind` of data that they become.
 
     "numbers" and "values" become one column of a matrix each. "vector" is one column with a vector
     of `width` numbers in every row, and "text" is one column of texts.

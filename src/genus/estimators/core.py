@@ -125,7 +125,7 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Raise an error if options need all rows at once."""
 
     def _closed(self, model: Model) -> Model:
-        """Return the model of all rows, without the keys that the options leave out."""
+        """Return the model, which has all rows, without the keys that the options leave out."""
         return model
 
     def _shards(self, partitions: int) -> int:

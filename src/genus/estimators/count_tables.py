@@ -27,7 +27,10 @@ SHOWN = 40  # characters of a value in a message
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The ascending classes, their numbers of rows (K,), and where each was given (K,)."""
+    """The classes, ascending, and their numbers of rows, the `weights` (K,).
+
+    `order` (K,) are the positions of the classes in the order in which the user gave them.
+    """
 
     classes: Axis
     weights: Array
@@ -176,7 +179,7 @@ def warn_of_strange_words(estimator: Any, words: Vocabulary) -> None:
         warn(
             f"This TextClassifier will never find {(~known).sum()} of {len(words)} words, such as "
             f"{strange!r}, in a text: by default words are in lower case and have two "
-            "letters or more. Count words in the same way."
+            "characters or more. Count words in the same way."
         )
 
 

@@ -387,7 +387,10 @@ def count_elsewhere(estimator: Any, engine: Engine, reading: Reading, first: boo
 
 
 def look_elsewhere(estimator: Any, engine: Engine, reading: Reading, everything: bool) -> None:
-    """Decide how columns are read, from the first rows of each partition or from all of them."""
+    """Decide how columns are read, from some rows of each partition.
+
+    They are its first rows or, with `everything`, rows spread over all of it.
+    """
     import pyarrow as pa
 
     reading.require(Source(engine.name, engine.schema, lambda: ()))
@@ -437,7 +440,7 @@ def part_of(
 
 
 def finished(part: bytes) -> bytes:
-    """Return a sum of parts without the words that the model of all rows cannot use."""
+    """Return a sum of parts, in bytes, without the words that no model of all rows can use."""
     if part[:1] != PART:
         return part
     passed, estimator = received(part)

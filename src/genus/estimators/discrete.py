@@ -137,7 +137,7 @@ def one_distribution(p: Any, columns: int) -> Any:
 
 
 class LinearClassifier(LogisticForm, DiscreteClassifier):
-    """A classifier whose log p(y|x) is linear in x: a logistic or softmax regression."""
+    """A classifier whose log-odds are linear in x: a logistic or softmax regression."""
 
     @property
     def _accepts_sparse(self) -> bool:

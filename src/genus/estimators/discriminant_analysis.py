@@ -1,6 +1,6 @@
 """Discriminant analysis with scikit-learn's parameters and attributes, based on `GDA`.
 
-Symbols: K classes, n columns, r the point that log p(x, y) is taken about.
+Symbols: K classes, n columns, r a point that is subtracted from x and the means.
 """
 
 from __future__ import annotations

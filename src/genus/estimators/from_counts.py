@@ -43,7 +43,7 @@ def from_counts(
     sums : Σz by class and column, (K, n), an array or a data frame, where z = x - origin. For
         BernoulliNB, the number of rows in which a column is above `binarize`.
     squares : for GaussianNB and GDA(diagonal=True), Σz² by class and column, (K, n). For GDA, Σzzᵀ
-        by class, (K, n, n), or, for one covariance of all classes, also their sum, (n, n).
+        by class, (K, n, n); for one covariance of all classes, their sum, (n, n), is enough.
     origin : what was subtracted from x: a number, one for each column (n,), or one for each class
         and column (K, n); 0 by default. Squares about a point near the means are more accurate.
     missing : the number of missing values by class and column, (K, n). For a full covariance, the

@@ -1,4 +1,4 @@
-"""The logistic or softmax form of classifiers whose log p(y|x) is linear in x."""
+"""The logistic or softmax form of classifiers whose log-odds are linear in x."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def is_linear(estimator: Any) -> bool:
-    """Return True if log p(y|x) is linear in x; if not, raise an AttributeError with the reason."""
+    """Return True if log-odds are linear in x; if not, raise an AttributeError with the reason."""
     return bool(estimator._is_linear())
 
 

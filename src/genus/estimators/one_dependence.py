@@ -77,7 +77,8 @@ class PairClassifier(CategoryClassifier):
 class AODE(PairClassifier):
     """Averaged one-dependence estimators: naive Bayes with a weaker assumption of independence.
 
-    It is the mean of one model for each column, on which all other columns depend in that model.
+    It averages one model of p(x|y) for each column. In the model for a column, all other columns
+    depend on that column.
 
     Parameters
     ----------

@@ -87,7 +87,7 @@ class SingleRows(Fitting, Predicting):
         if new and self._reads != MIXED:  # a plan may leave columns out
             raise ValueError(
                 f"The row has a column {labels.show(new[0])}, which the model was not fitted with. "
-                "The first row determines the columns; leave others out."
+                "A fitted model keeps its columns: leave this one out, or fit a new model."
             )
         return known
 

@@ -282,9 +282,9 @@ class TableClassifier(GenerativeClassifier):
     ) -> Dependence | PairDependence:
         """Return how the log-odds depend on a column, or on two columns.
 
-        The result has the contributions, as in `explain`, of 1,024 rows of the model's sample, by
-        the values of the column: a curve of their mean, and the range of the middle 80 % of them.
-        For two columns it is a map of their joint contribution. No data is needed.
+        The result has the contributions, as in `explain`, of up to 1,024 rows of the model's
+        sample, by the values of the column: a curve of their mean, and the range of the middle 80 %
+        of them. For two columns it is a map of their joint contribution. No data is needed.
         """
         check_is_fitted(self)
         names = (column,) if other is None else (column, other)
@@ -410,7 +410,7 @@ class TableClassifier(GenerativeClassifier):
         return build(self.plan_, self.families, self.dependence, self.calibrate, self.sample_size)
 
     def _look(self, rows: Any, target: str | None, y: Codes, total: int | None) -> None:
-        """Decide what columns hold, and by which cells they are counted."""
+        """Decide what each column holds, and into which cells its values are counted."""
         refuse_many_columns(rows.schema.names)
         if isinstance(self.ignore, str) or not isinstance(self.ignore, Collection):
             raise ValueError(f"ignore must be a list of column names; got {self.ignore!r}.")
@@ -535,7 +535,7 @@ class TableClassifier(GenerativeClassifier):
         return super()._score_rows(source, score_and_compare)
 
     def _counted(self) -> tuple[Tally, float]:
-        """Return rows by class and by the cells of each column, and the number of all rows."""
+        """Return the counts of rows by class and by cell of each column, and the number of rows."""
         return self.model_.statistics["cells"], float(self.model_.weights["rows"].sum())
 
     def _for_rereading(self, X: Frame, classes: int) -> Frame:
@@ -559,7 +559,7 @@ class TableClassifier(GenerativeClassifier):
 
 
 def without_texts(values: NDArray[Any], axis: Any, rng: np.random.Generator) -> NDArray[Any]:
-    """Replace each text by as many random words, drawn from all texts."""
+    """Replace each text by a new one with as many words, drawn at random from all texts."""
     texts = [str(name).split() for name in axis if is_text(str(name))]
     if not texts:
         return values

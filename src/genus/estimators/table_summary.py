@@ -16,9 +16,10 @@ FEW = 1000  # rows below which out-of-fold scores are optimistic
 
 @dataclass(frozen=True, eq=False)
 class ColumnSummary:
-    """A column: its family, importance and gain in bits per row, other families' gains, notes.
+    """A column of a model: its family, its importance, the gains of families, and a note.
 
-    The importance, as in `feature_importances_`, is how far the column moves the log-odds.
+    The importance, as in `feature_importances_`, is how far the column moves the log-odds. `gain`
+    is that of the family, and `others` are those of other families, in bits per row.
     """
 
     name: str

@@ -272,7 +272,7 @@ class TextClassifier(LinearClassifier):
     # The group: words and n-grams that only one of two models has counted are left out
 
     def _alike(self, other: Any) -> tuple[Self, Any]:
-        """Return both models, with the words that both count."""
+        """Return both models, restricted to the words that both can count."""
         both = (self, other)
         if not all(isinstance(one, TextClassifier) and hasattr(one, "model_") for one in both):
             return self, other
@@ -289,12 +289,14 @@ class TextClassifier(LinearClassifier):
         if len(words) < 2 <= most:
             raise ValueError(
                 "The closed vocabularies of the two models have no word in common, so the sum "
-                "would be empty. Fit both with one plan: like=…"
+                "would have no words. Fit both with the same plan: fit(texts, y, like=plan)."
             )
         if len(words) < most:
+            left_out = sum(int((one.find(words) < 0).sum()) for one in known)
             warn(
-                f"The closed vocabularies differ: {most - len(words):,} words that only one of the "
-                "models has are left out of the sum. To keep all, fit with one plan: like=…"
+                "The closed vocabularies of the two models differ. The sum leaves out the words "
+                f"that only one of them has ({left_out:,} in all). To keep every word, fit both "
+                "with the same plan: fit(texts, y, like=plan)."
             )
         return mine._within(words), theirs._within(words)
 
@@ -639,7 +641,7 @@ class TextClassifier(LinearClassifier):
         return X
 
     def _encoded(self, X: Texts, texts: int, classes: int) -> Documents:
-        """Return X as counts of words and, unless there are too many, of n-grams."""
+        """Return X as counts of words and, unless there are too many of them, of n-grams."""
         documents = self._tokenizer().encode(X)
         asked = check_ngrams(self.ngrams)
         if "_counted_ngrams" in vars(self) or asked == self._tokenizer().ngrams:

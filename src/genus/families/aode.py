@@ -52,8 +52,9 @@ class OneDependence:
     def contributions(self, parameters: PairTables, X: Matrix) -> tuple[Array, Array]:
         """Return the mean of log p(x_j | parent, k), weighted by the parents' shares of p(x|k).
 
-        With the share r_i of parent i in the sum, log Σ_i s_i / n is Σ_i r_i log s_i plus
-        -Σ_i r_i log r_i - log n, which belongs to no column.
+        Let s_i be the product for parent i, and r_i = s_i / Σ_i s_i. Then log(Σ_i s_i / n) is the
+        sum of Σ_i r_i log s_i, which is divided among the columns, and -Σ_i r_i log r_i - log n,
+        which belongs to no column.
         """
         cells, K = parameters.cells(X), len(parameters.counts)
         m, n = X.shape

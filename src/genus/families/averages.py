@@ -33,9 +33,9 @@ class Curve:
     """A density of one number, with parameters estimated from means of functions of x.
 
     `functions` takes an array and returns T arrays; `estimate` takes T arrays of means and returns
-    arrays of parameters; `log_density` takes x and the parameters; `draw` takes one class's
-    parameters, (n,) each, the number of rows and a generator. `unknown` are the means of a column
-    without data.
+    arrays of parameters; `log_density` takes x and the parameters; `draw` takes the parameters of
+    one class, (n,) each, the number of rows and a generator. `unknown` holds the T means that are
+    used for a column without data.
     """
 
     name: str

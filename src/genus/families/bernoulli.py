@@ -1,4 +1,4 @@
-"""Multivariate Bernoulli: features that are present or absent; absent ones count, too.
+"""Multivariate Bernoulli: features are present or absent, and absent ones count, too.
 
 log p(x|k) = Σ_j x_j log φ_jk + (1 - x_j) log(1 - φ_jk)
       φ_jk = (n_jk1 + a_1) / (n_jk + a_0 + a_1)
@@ -71,7 +71,10 @@ class BernoulliParameters:
 
 
 class Scorer:
-    """Σ_j x_j (on - off)_j + off_j, with on = log φ, off = log(1 - φ); missing x_j are left out."""
+    """Scores rows: Σ_j x_j (on_j - off_j) + off_j, with on = log φ and off = log(1 - φ).
+
+    Missing x_j are left out.
+    """
 
     def __init__(self, log_on: Array, log_off: Array) -> None:
         on, never_on = finite_part(np.ascontiguousarray(log_on.T))

@@ -28,16 +28,18 @@ from genus.statistics import Tally
 
 Array = NDArray[np.float64]
 
+KINDS = {"number": "numbers", "text": "text", "object": "other objects"}  # in messages
 MOST_CODES = 1 << 16  # whole numbers below are codes; larger ones are only names of categories
 TABLE = 1 << 20  # cells of the largest table that is counted by direct look-up for few rows
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """The possible values of a column (`values`, or bins between `edges`), and counts (K, values).
+    """The possible `values` of a column, and their `counts` (K, values).
 
-    With `is_code`, the values are 0, 1, … and equal their positions. `cells` and `weights`
-    are the distribution of the numbers within the bins.
+    With `edges`, the values are the bins between the edges; then `cells` and `weights` are the
+    cells of the column's grid and their weights, from which numbers within a bin are drawn. With
+    `is_code`, the values are 0, 1, … and equal their positions.
     """
 
     values: Axis
@@ -241,7 +243,7 @@ class Categorical:
     def _is_single(
         self, column: Column, j: int, at: NDArray[np.intp], w: Array
     ) -> NDArray[np.bool_]:
-        """Return whether a value would become unseen without a row of weight w, (m,)."""
+        """Return which rows, (m,), would leave their value unseen if they were left out."""
         if column.edges is not None:
             return np.zeros(len(at), dtype=bool)
         single = column.counts.sum(axis=0)[at] <= w
@@ -304,7 +306,7 @@ def score(
 
 
 def with_unseen(pseudo: Array) -> Array:
-    """Return the pseudo-counts, followed by their mean for unseen values."""
+    """Append the pseudo-count of unseen values, which is the mean of the others."""
     return np.append(pseudo, pseudo.mean() if len(pseudo) else 1.0)
 
 
@@ -313,8 +315,9 @@ def refuse_other_kind(asked: Axis, learned: Axis, j: int) -> None:
     if len(asked) and len(learned) and labels.kind(asked) != labels.kind(learned):
         raise InvalidColumn(
             j,
-            f"holds {labels.kind(asked)} ({labels.show(asked[0])}), but {labels.kind(learned)} "
-            f"({labels.show(learned[0])}) was learned. Convert the column.",
+            f"holds {KINDS[labels.kind(asked)]} ({labels.show(asked[0])}), but the model was "
+            f"fitted to {KINDS[labels.kind(learned)]} ({labels.show(learned[0])}). Convert the "
+            "column.",
         )
 
 

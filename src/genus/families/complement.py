@@ -38,7 +38,8 @@ Array = NDArray[np.float64]
 class ComplementParameters:
     """The multinomial model, and the sums from which the weights are computed.
 
-    `every` is N_v, (n,), `total` the denominator of θ, (K, 1), and `norm` as in `Complement`.
+    `every` is N_v, (n,), the counts of all classes together, and `total` is the denominator of θ,
+    (K, 1). For `norm`, see `Complement`.
     """
 
     multinomial: MultinomialParameters

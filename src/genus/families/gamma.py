@@ -93,7 +93,7 @@ class Gamma:
         )
 
     def settled(self, rest: Tally, before: Tally) -> Tally:
-        """Return `rest`, what forgetting left of `before`, without rounding errors.
+        """Return `rest`, which forgetting left of `before`, without rounding errors.
 
         Adding and subtracting a large x leaves a rounding error in Σx, which may exceed the sum of
         the small values. Logarithms are of moderate size, so their sums keep their digits; and the
@@ -239,7 +239,7 @@ def sum_logarithms(
 
 
 def less(sums: Sequence[Array], row: Sequence[Array]) -> tuple[Array, Array, Array]:
-    """Subtract single rows from the sums: rows seen, Σx and Σlog₂ x."""
+    """Subtract single rows from the number of rows, Σx and Σlog₂ x."""
     seen, total, logs = (before - added for before, added in zip(sums, row, strict=True))
     return settle(seen, sums[0]), total, logs
 
@@ -309,7 +309,7 @@ def normaliser(a: Array) -> Array:
 
 
 def ratio(x: Array, mean: Array) -> Array:
-    """Return x / μ, limited so that its products with shapes are finite or -∞."""
+    """Return x / μ, limited to a range in which log-densities are finite or -∞."""
     with np.errstate(over="ignore", under="ignore"):
         return np.clip(x / mean, 1 / MOST_RATIO, MOST_RATIO)
 

@@ -33,7 +33,10 @@ REACH = 6.0  # bandwidths from the centre to the end of the kernel
 
 @dataclass(frozen=True, eq=False)
 class Smoothed:
-    """Counts and smoothed `sums` by class and bin, (K, G), and the kernel of each class at zero."""
+    """The `counts` of rows by class and bin, (K, G), and the smoothed `sums`, (K, G).
+
+    `centre` (K,) is the kernel of each class at zero: the part of a row that stays in its bin.
+    """
 
     counts: Array
     sums: Array
@@ -54,7 +57,10 @@ class Smoothed:
         k: NDArray[np.intp],
         w: Array,
     ) -> Array:
-        """Return log p(bin|c) of P rows, (P, K), each without itself (class k and weight w)."""
+        """Return log p(bin|c) for each class c, (P, K), of P rows, each left out of the counts.
+
+        x (P, 1) are the bins of the rows, k their classes and w their weights.
+        """
         g, rows = x[:, 0], self.counts.sum(axis=1)
         gone = w * self.centre[k]
         common = (self.sums[:, g].sum(axis=0) - gone) / np.maximum(rows.sum() - w, 1e-300)
@@ -122,7 +128,7 @@ def silverman(counts: Array, place: Array, rows: float) -> float:
 
 
 def normal_kernel(bandwidth: float, most: int) -> Array:
-    """Return the weights of the bins around a row: an odd number of them, which add up to 1."""
+    """Return the weights of a row in its bin and the bins around it; they add up to 1."""
     h = max(bandwidth, 0.3)  # of a bin
     reach = int(min(np.ceil(REACH * h), most - 1))
     kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / h) ** 2)

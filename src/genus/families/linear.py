@@ -49,7 +49,11 @@ class LinearTable:
         return finite_part(self.whole)
 
     def look_up(self, X: Matrix, score: Callable[[Matrix, Array, Array | None, Any], Array]) -> Any:
-        """Return `score` of the rows, the finite part of their table, its -inf, and the columns."""
+        """Return what `score` returns for some arguments.
+
+        These are the rows, the finite part of the table, a mask of its entries of -inf or None, and
+        the columns. Only columns that are not zero in all rows are passed, if that is faster.
+        """
         touched = matrix.touched_columns(X)
         if touched is None:
             return score(X, *self._parts, EVERY)

@@ -66,7 +66,7 @@ class PairTables:
 
     @cached_property
     def known(self) -> Array:
-        """n_uk by value u and column, (K, B, n): rows with u in which the column is known."""
+        """n_uk, (K, B, n): the number of rows with the value u in which the column is known."""
         own = (self.column[:, None] == np.arange(self.width)).astype(np.float64)
         return self.counts @ own
 
@@ -125,7 +125,7 @@ class PairTables:
         return table
 
     def without(self, cells: Cells, y: Codes, w: Array, parents: NDArray[np.intp]) -> Array:
-        """Return log p(v_j|u, k) for each row's own class, without the row, (m, n).
+        """Return log p(v_j|u, k) of each row for its own class k, (m, n), without counting the row.
 
         u is the row's value of column parents[j]; if that is j itself, the result is log p(v_j|k).
         A row with a value that is not known, or that no other row has, gets NaN.

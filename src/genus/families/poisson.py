@@ -32,7 +32,10 @@ LARGEST_RATE = 1e15  # for drawing events
 
 @dataclass(frozen=True, eq=False)
 class PoissonParameters:
-    """Rates (K, n) and the prior: `rows` (n,) at the rate `guess` (n,), or None if pooled."""
+    """Rates (K, n), and the prior: `rows` (n,) rows with the rate `guess` (n,).
+
+    The guess is None if it is the pooled rate.
+    """
 
     rate: Array
     rows: Array
@@ -163,12 +166,12 @@ class Poisson:
 
 
 def pooled_rate(total: Array, seen: Array, a: Array) -> Array:
-    """Return the pooled rate, (n,); 1 without data."""
+    """Return the rates of all classes together, (n,), including `a` rows with the rate 1."""
     return divide(total.sum(axis=0) + a, seen.sum(axis=0) + a)
 
 
 def rates(total: Array, seen: Array, a: Array, guess: Array | None) -> Array:
-    """Return (S + a p) / (N + a), (K, n); 0 without data."""
+    """Return the rates (S + a p) / (N + a), (K, n); 0 if the denominator is 0."""
     p = pooled_rate(total, seen, a) if guess is None else guess
     return divide(total + a * p, seen + a)
 

@@ -26,8 +26,8 @@ def seen_weights(y: Codes, weight: Array | None, n_classes: int, missing: Array)
     """Return Σw of each class's rows in which a column is not missing, (K, n).
 
     If nothing is missing (`missing` has no rows), all columns are views of one. The weight of all
-    rows and that of the missing values are rounded differently; a difference no larger than the
-    rounding error is set to zero.
+    rows and that of the missing values are rounded differently, so a difference that is no larger
+    than the rounding error is set to zero.
     """
     rows = matrix.class_weights(y, weight, n_classes)
     if len(missing) == 0:
@@ -48,11 +48,11 @@ class Family(Protocol):
         ...
 
     def count(self, X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Any:
-        """Return the statistics of rows X (m, n) with classes[y] and weights (m,)."""
+        """Return the statistics of rows X (m, n) with the classes classes[y] and weights (m,)."""
         ...
 
     def solve(self, statistics: Any, classes: Axis, width: int) -> Any:
-        """Return parameters for these classes and `width` columns: smooth, shrink, factorise."""
+        """Compute the parameters of these classes and `width` columns from the statistics."""
         ...
 
     def log_likelihood(self, parameters: Any, X: Matrix, relative: bool = False) -> Array:

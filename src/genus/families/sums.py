@@ -36,9 +36,10 @@ class Needs:
 class Sums:
     """Sums over the rows of each class.
 
-    `seen` is Σw of the values that are present, (K, n); if squares are of pairs, it is Σw of the
-    complete rows, (K, 1). `sums` is Σwz, (K, n). `squares` is Σwz², (K, n), or Σwzzᵀ, (K, n, n) or
-    over all classes (n, n). `origin` is (K, n); without squares it is None, and z = x.
+    `seen` is Σw of the values that are present, (K, n), or, if the squares are those of pairs, Σw
+    of the complete rows, (K, 1). `sums` is Σwz, (K, n). `squares` is Σwz², (K, n), or Σwzzᵀ, by
+    class (K, n, n) or over all classes (n, n). `origin` is (K, n); without squares it is None, and
+    z = x.
     """
 
     seen: Array

@@ -151,10 +151,12 @@ class TreeAugmented:
 
 
 def information(tables: PairTables) -> tuple[Array, Array]:
-    """Return I(x_i; x_j | y) by pair of columns, (n, n), in nats, and the rows with both values.
+    """Return I(x_i; x_j | y), (n, n), in nats, and the number of rows with both values, (n, n).
 
-    With n_uv rows that have the values u and v, and N rows in which neither column is missing, by
-    class, I = Σ (n_uv log n_uv - n_uv log n_u - n_uv log n_v + n_uv log N) / Σ N.
+    In each class, n_uv rows have the values u and v, and N rows have a value in both columns. The
+    sums are over values and classes:
+
+        I = Σ n_uv (log n_uv - log n_u - log n_v + log N) / Σ N
     """
     own = (tables.column[:, None] == np.arange(tables.width)).astype(np.float64)
     joint = own.T @ times_log(tables.counts).sum(axis=0) @ own

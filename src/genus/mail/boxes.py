@@ -52,7 +52,7 @@ def messages_at(path: str, missed: Missed | None = None) -> Iterator[Named]:
         # stdin is one message: lines with "From " in its text must not split it.
         raw = sys.stdin.buffer.read(MOST)
         if not raw:
-            raise FileNotFoundError("There is no message in stdin.")
+            raise FileNotFoundError("There is no message on stdin.")
         yield "stdin", unquoted(bytearray(raw)) if raw.startswith(b"From ") else raw
         return
     try:

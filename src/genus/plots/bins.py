@@ -60,7 +60,9 @@ class BinsDisplay:
         check_is_fitted(estimator)
         width = len(estimator.feature_log_prob_)
         if not -width <= column < width:
-            raise ValueError(f"There is no column {column}: the model has {width}, counted from 0.")
+            raise ValueError(
+                f"There is no column {column}: the model has {width}, numbered from 0."
+            )
         edges = None if estimator.bins is None else estimator.bin_edges_[column]
         known = estimator.categories_[column]
         values = [plain(value) for value in known] if edges is None else between(edges)

@@ -166,7 +166,7 @@ class BoundaryDisplay:
                 "bbox_to_anchor": (0, 1),
                 "ncols": 4,
             }  # off the points
-            legend(self.ax_, handletextpad=0.2, **above)
+            legend(self.ax_, handletextpad=0.5, **above)
         return self
 
     def margin(self, k: int) -> Array:

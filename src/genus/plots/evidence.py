@@ -92,6 +92,7 @@ class EvidenceDisplay:
         self.ax_.barh(at, self._lengths(), **bars)
         self.ax_.set_yticks(at, [plain(text) for text in self.names])
         self.ax_.invert_yaxis()
+        self.ax_.locator_params(axis="x", nbins=6)  # labels that do not touch
         self.ax_.axvline(0, color=colours()["axis"], linewidth=0.8)
         title = f"{name(self.label)} rather than {name(self.against)}: log-odds {self._total()}"
         sides = f"log-odds (← {name(self.against, 16)}, {name(self.label, 16)} →)"

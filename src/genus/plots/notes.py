@@ -26,7 +26,7 @@ from genus.estimators import (
 from genus.plots.bins import BinsDisplay
 from genus.plots.boundary import BoundaryDisplay
 from genus.plots.evidence import EvidenceDisplay
-from genus.plots.image import ImageDisplay
+from genus.plots.image import ImageDisplay, of_classes
 from genus.plots.normal import NormalDisplay, as_matrix, both
 from genus.plots.posterior import PosteriorDisplay
 from genus.plots.sigmoid import SigmoidDisplay
@@ -181,20 +181,32 @@ def evidence() -> Any:
     return EvidenceDisplay.from_estimator(model, "Claim your free lunch now", ax=ax).figure_
 
 
-def digits() -> Any:
+def digits(narrow: bool = False) -> Any:
     X, y = load_digits(return_X_y=True)
     models = {
         "inked": BernoulliNB(binarize=7),
         "mean": GaussianNB(),
         "share": MultinomialNB(),
     }
-    figure = sheet(WIDE, 2.3)
-    axes = figure.subplots(len(models), 10)
-    for row, (label, model) in zip(axes, models.items(), strict=True):
-        ImageDisplay.from_estimator(model.fit(X, y), ax=row)
-        row[0].set_ylabel(label)
-    for place in axes[1:].flat:
-        place.set_title("")
+    rows = {name: of_classes(model.fit(X, y)).reshape(-1, 8, 8) for name, model in models.items()}
+    return images(rows, narrow)
+
+
+def images(rows: dict[str, Any], narrow: bool, top: float | None = None) -> Any:
+    """Draw rows of ten images (10, height, width); in a narrow form, five and then five.
+
+    `top` is the number that is drawn black, by default the largest of a row.
+    """
+    figure = sheet(NARROW, 4.4) if narrow else sheet(WIDE, 2.3)
+    halves = [range(5), range(5, 10)] if narrow else [range(10)]
+    axes = figure.subplots(len(rows) * len(halves), len(halves[0]))
+    for half, places in zip(halves, np.split(axes, len(halves)), strict=True):
+        for row, (label, drawn) in zip(places, rows.items(), strict=True):
+            scale = {"vmin": min(float(drawn.min()), 0.0), "vmax": top or float(drawn.max())}
+            ImageDisplay(drawn[half], half).plot(ax=row, **scale)
+            row[0].set_ylabel(label)
+        for place in places[1:].flat:
+            place.set_title("")
     return figure
 
 
@@ -227,20 +239,13 @@ def printed_digits(each: int = 60, seed: int = 0) -> tuple[Any, Any]:
     return np.array(X, dtype=np.uint8), y
 
 
-def digits_28() -> Any:
+def digits_28(narrow: bool = False) -> Any:
     """Draw 28 × 28 printed digits: given ones, the shares of ink, and ones drawn from the model."""
     X, y = printed_digits()
     model = BernoulliNB().fit(X, y)
     made = [model.sample(1, y=digit, random_state=0)[0][0] for digit in range(10)]
     rows = {"given": X[::60], "shares": np.exp(model.feature_log_prob_), "drawn": np.array(made)}
-    figure = sheet(WIDE, 2.3)
-    axes = figure.subplots(len(rows), 10)
-    for row, (label, pixels) in zip(axes, rows.items(), strict=True):
-        ImageDisplay(pixels.reshape(-1, 28, 28), model.classes_).plot(ax=row)
-        row[0].set_ylabel(label)
-    for place in axes[1:].flat:
-        place.set_title("")
-    return figure
+    return images({name: pixels.reshape(-1, 28, 28) for name, pixels in rows.items()}, narrow)
 
 
 def discretised() -> Any:
@@ -253,7 +258,7 @@ def discretised() -> Any:
 
 
 def smoothing() -> Any:
-    ax = sheet(NARROW, 2.4).subplots()
+    ax = sheet(NARROW, 3.2).subplots()  # so high that the labels of 0 and 1 heads do not touch
     return SmoothingDisplay.from_counts(5, [0, 1, 3, 5], ax=ax).figure_
 
 
@@ -266,14 +271,14 @@ STACKED: dict[str, Callable[..., Any]] = {  # figures that also have a narrow fo
     "gda-separate": gda_separate,
     "lines": lines,
     "sigmoids": sigmoids,
+    "digits": digits,
+    "digits-28": digits_28,
 }
 FIGURES: dict[str, Callable[[], Any]] = {
     "normal-bell": normal_bell,
     **STACKED,
     "bells": bells,
     "evidence": evidence,
-    "digits": digits,
-    "digits-28": digits_28,
     "discretised": discretised,
     "smoothing": smoothing,
     **{f"{name}-narrow": partial(figure, narrow=True) for name, figure in STACKED.items()},

@@ -78,7 +78,7 @@ class SmoothingDisplay:
         self.ax_.annotate("λ = 1: Laplace's rule", (1, 1), color=colours()["muted"], **beside)
         self.ax_.set(
             xlabel="pseudo-count λ",
-            ylabel=f"estimated φ, {count(self.tosses, 'toss', 'tosses')}",
+            ylabel=f"estimated φ after {count(self.tosses, 'toss', 'tosses')}",
             xlim=(0, self.pseudo_counts[-1]),
             ylim=(-0.02, 1.02),
         )

@@ -125,7 +125,7 @@ def panels(ax: Any, rows: int, columns: int, **options: Any) -> tuple[Any, Any]:
     given = np.asarray(ax, dtype=object)
     if given.size != rows * columns:
         raise ValueError(
-            f"This needs {rows * columns} axes, got {given.size}. Leave ax out for new ones."
+            f"This needs {rows * columns} axes, got {given.size}. Leave ax out to draw on new axes."
         )
     return given.reshape(rows, columns), given.flat[0].figure
 

@@ -125,7 +125,10 @@ def mean_area(curves: list[Roc]) -> float | None:
 
 @dataclass(frozen=True)
 class ClassScore:
-    """A class: its number of rows, recall, precision, F1, and areas under the ROC and PR curves."""
+    """The scores of class k, and the number of its `rows`.
+
+    `area` is the area under the ROC curve, and `pr_area` that under the precision-recall curve.
+    """
 
     k: int
     rows: int

@@ -214,8 +214,8 @@ class MultivariateNormal:
         a = [j for j in range(self.dimension) if j not in b]
         if not a:
             raise ValueError(
-                f"A value is given for all {self.dimension} columns, so no column is left. Leave "
-                "at least one out of given."
+                f"`given` has a value for all {self.dimension} columns, so no column is left to "
+                "describe. Remove at least one from `given`."
             )
         known = numbers("given", list(given.values()))
         if known.ndim != 1:

@@ -1,8 +1,8 @@
 """Shrink a covariance matrix towards a simpler one.
 
-A number γ shrinks towards a multiple of the identity, (1-γ)Σ + γ tr(Σ)/n I, or the identity itself.
-The rules that choose γ themselves, "oas" (Chen et al. 2010) and "ledoit-wolf" (2004), work on
-correlations, so the units of the columns do not matter: (1-γ)Σ + γ diag(Σ).
+If the shrinkage is a number γ, the result is (1-γ)Σ + γ tr(Σ)/n I or, on request, (1-γ)Σ + γ I, for
+n columns. The rules "oas" (Chen et al. 2010) and "ledoit-wolf" (2004) choose γ themselves. They
+work on correlations, so that the units of the columns do not matter: (1-γ)Σ + γ diag(Σ).
 """
 
 from __future__ import annotations

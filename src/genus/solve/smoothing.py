@@ -60,7 +60,8 @@ class Smoothing:
         if size and not np.isclose(guess.sum(), 1.0):
             raise ValueError(
                 f"p adds up to {guess.sum():g} over the {size} values{where(column)}; prior "
-                "probabilities must add up to 1. Leave p out for 1 / (number of values)."
+                f"probabilities must add up to 1. Without p, every value has the probability "
+                f"1 / {size}."
             )
         return self.m * guess
 

@@ -24,9 +24,10 @@ from genus.sql.numbers import curve, domain
 
 
 def decided(weights: Array, columns: Sequence[str]) -> list[Term]:
-    """Return a term that excludes all other classes if only one class can have a value of the row.
+    """Return a term for values that only one class can have: it excludes the other classes.
 
-    In complement naive Bayes without smoothing, such a value has weight +inf, (K, n).
+    The `weights` (K, n) of such values are +inf, in complement naive Bayes without smoothing. If
+    there are none, return no term.
     """
     certain = np.isposinf(weights)
     if not certain.any():

@@ -176,6 +176,6 @@ def refuse_inexact(model: Model) -> None:
         )
     if model.unexplained == "error":
         raise ValueError(
-            "unexplained='error' raises for a row that no class can explain, which SQL cannot do. "
-            "Use resolve(unexplained='prior')."
+            "unexplained='error' raises an error for a row that no class can explain, which SQL "
+            "cannot do. Use resolve(unexplained='prior')."
         )

@@ -45,10 +45,10 @@ class Dealt:
 
 
 def thinned(rows: int, most: int, folds: int) -> NDArray[np.bool_]:
-    """Return which of the rows to use, (rows,), if about `most` of them can be afforded.
+    """Return a mask (rows,) of about `most` rows at equal steps.
 
-    Rows are dealt in turns, so a step that is a multiple of `folds` could take all of them from one
-    fold.
+    The folds take rows in turns, so a step that is a multiple of `folds` could take all rows from
+    one fold. Such a step is raised by one.
 
     >>> thinned(6, 3, folds=2).nonzero()[0]
     array([0, 3])
@@ -58,7 +58,7 @@ def thinned(rows: int, most: int, folds: int) -> NDArray[np.bool_]:
 
 
 def floored(statistics: Any) -> Any:
-    """Set negative counts, and counts within rounding errors, to zero.
+    """Set counts to zero if they are negative or no larger than the rounding error.
 
     A count can be negative if two words or categories share a hash.
     """
@@ -76,13 +76,13 @@ def floored(statistics: Any) -> Any:
 
 
 def above_rounding(counts: Array) -> Array:
-    """Return the counts; those below the rounding error of the largest become zero."""
+    """Set counts to zero if they do not exceed the rounding error of the largest count."""
     tiny = (counts <= GATHERED * counts.max(initial=0.0)) & (counts != 0)
     return np.where(tiny, 0.0, counts) if tiny.any() else counts
 
 
 def deal(y: Codes, weight: Array, folds: int, most: int) -> tuple[NDArray[np.intp], Codes, Array]:
-    """Return the indices, folds and weights of dealt rows; every fold gets a share of each class.
+    """Deal rows into folds, each with a share of every class; return indices, folds and weights.
 
     The rows must be in random order, because folds are dealt by position. A row of weight w stands
     for w equal rows and goes into up to w folds, in equal parts. The result has about `most` rows.

@@ -22,7 +22,10 @@ from genus.statistics import Array
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """A decision rule: by `costs` (K, K), or by thresholds (K,), NaN for classes without one.
+    """A decision rule: either `costs` (K, K) or `thresholds` (K,) is given.
+
+    costs[i, j] is the cost of choosing class j if class i is true. A class without a threshold has
+    NaN.
 
     >>> rule = Decision.of({("bad", "good"): 5}, np.array(["bad", "good"]))
     >>> rule.decide(np.array([[0.1, 0.9], [0.2, 0.8]]))
@@ -60,7 +63,11 @@ class Decision:
         return cls(thresholds=thresholds)
 
     def decide(self, p: Array) -> Codes:
-        """Choose a class for each row, (m,), by p(y|x), (m, K)."""
+        """Choose a class for each row, (m,), given p(y|x), (m, K).
+
+        With thresholds, it is the most probable of the classes that reach theirs. If none does, it
+        is the most probable class without a threshold or, if all have one, of all classes.
+        """
         if self.costs is not None:
             return (p @ self.costs).argmin(axis=1)
         assert self.thresholds is not None
@@ -73,7 +80,7 @@ class Decision:
 
 
 def cost_matrix(given: Mapping[Any, Any], classes: Axis) -> Array:
-    """Return the costs of choosing one class if another is true."""
+    """Return the costs (K, K) of choosing class j if class i is true."""
     costs = 1.0 - np.eye(len(classes))
     for (true, decided), cost in given.items():
         at = place(true, classes), place(decided, classes)
@@ -82,7 +89,7 @@ def cost_matrix(given: Mapping[Any, Any], classes: Axis) -> Array:
 
 
 def place(label: Any, classes: Axis) -> int:
-    """Return the position of a class; it may be given as text, in upper or lower case."""
+    """Return the position of a class; a label that is text matches in upper or lower case."""
     for k, known in enumerate(classes.tolist()):
         if label == known or (isinstance(label, str) and label.lower() == str(known).lower()):
             return k

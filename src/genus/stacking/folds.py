@@ -100,7 +100,7 @@ def in_time(folds: int, time: Array) -> Codes:
 
 
 def stratified(folds: int, codes: Codes, random_state: int | None) -> Codes:
-    """Deal rows into folds with similar class shares; spread rare classes as far as possible."""
+    """Deal rows into folds with similar class shares; rows of a rare class get different folds."""
     order = np.random.default_rng(random_state).permutation(len(codes))
     order = order[matrix.stable_order(codes[order])]
     fold = np.empty(len(codes), dtype=np.int64)

@@ -2,9 +2,10 @@
 
     p(k|i) = softmax_k(Σ_g w_g F_ikg + b_k)
 
-F are scores (m, K, G) of m rows by G kinds of evidence, from counts that do not include the rows.
-The weights minimise Σ weight · -log p - log prior(w, b), by Newton's method. Tables, texts and mail
-all learn their weights here, each with its own `Prior`.
+F_ikg is the score that evidence g of G gives to class k of K in row i of m, from counts that do not
+include the row. w_g is the weight of evidence g, and b_k the constant of class k. By Newton's
+method they minimise Σ weight · -log p - log prior(w, b). Tables, texts and mail all learn their
+weights here, each with its own `Prior`.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ LEFT = 0.1
 
 @dataclass(eq=False)
 class Rows:
-    """Rows F (m, K, G) of classes y that weights are learned from, each with a `weight`.
+    """The rows that weights are learned from: scores F (m, K, G), classes y (m,) and `weight` (m,).
 
     The last curvature is remembered: it does not depend on the prior, and the next fit often starts
     where one ended.
@@ -88,7 +89,7 @@ class Loss:
         return rows + 0.5 * float((θ - mean) @ pull), slope + pull, curvature + precision
 
     def minimum(self, guess: Solution | None = None) -> Solution:
-        """Return the weights with the least loss, of any sign; start the search at `guess`."""
+        """Return the weights with the least loss, whatever their sign; start at `guess`."""
         θ, G = self._normal[0] if guess is None else np.concatenate(guess), self.rows.F.shape[2]
         before, slope, curvature = self.derivatives(θ)
         step, is_fresh = np.linalg.solve(curvature, slope), True
@@ -168,9 +169,9 @@ def returned(loss: Loss, solution: Solution, used: NDArray[np.bool_]) -> Solutio
 def fit_groups(rows: Rows, prior: Prior) -> tuple[Solution, Prior]:
     """Return w (G,) and b (K,), and the prior with the learned precisions of its groups.
 
-    A group's precision is a factor times the given one. The factor is learned from the weights
-    themselves (MacKay 1992): if the rows determine γ weights of the group, it is estimated from
-    their sizes and from one more weight of the given precision.
+    The precision of a group is the given one times (γ + 1) / (S + 1) (MacKay 1992). Here γ is the
+    effective number of the group's weights that the rows determine, and S is the sum of the given
+    precision times (w - start)². Adding 1 to both shrinks the factor towards 1.
     """
     given, guess = np.diag(prior.precision), None
     groups = [np.flatnonzero(prior.group == g) for g in np.unique(prior.group[prior.group >= 0])]

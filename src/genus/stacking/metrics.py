@@ -111,7 +111,7 @@ class Judgement:
 
     @cached_property
     def _row_scores(self) -> dict[str, Array]:
-        """The scores that are averages over rows, (m,) each."""
+        """The scores of single rows, (m,) each, whose averages are scores of all rows."""
         m, K = self.probabilities.shape
         own = self.probabilities[np.arange(m), self.y]
         truth = np.zeros((m, K))
@@ -132,7 +132,11 @@ class Judgement:
         return [Curve(self.y == k, p[:, k]) for k in range(p.shape[1])]
 
     def _table(self, weight: Array) -> tuple[Array, Array]:
-        """Return means over rows, and recall, precision, F1, ROC and PR areas by class, (K, 5)."""
+        """Return the mean of each score over rows, and a table of scores by class, (K, 5).
+
+        The columns of the table are recall, precision, F1, and the areas under the ROC curve and
+        the precision-recall curve.
+        """
         K = len(self.classes)
         means = np.array([np.average(v, weights=weight) for v in self._row_scores.values()])
         cells = np.bincount(self.y * K + self.decided, weight, K * K).reshape(K, K)
@@ -218,7 +222,10 @@ class Judgement:
 
 
 def averaged(table: Array) -> Array:
-    """Return recall, F1 and areas, averaged over the classes for which they are defined."""
+    """Return the means of recall, F1 and both areas over the classes, (4,), from a table (K, 5).
+
+    Each mean is over the classes for which the score is defined.
+    """
     some = table[:, [0, 2, 3, 4]]
     there = ~np.isnan(some)
     return np.divide(
@@ -230,7 +237,7 @@ def averaged(table: Array) -> Array:
 
 
 def deviation(drawn: list[Array], about: Array) -> Array:
-    """Return the standard deviation of bootstrap scores about `about`; NaN if few are defined."""
+    """Return the standard deviation of the `drawn` scores from `about`; NaN if few are defined."""
     if not drawn:
         return np.full_like(about, np.nan)
     stacked = np.stack(drawn)
@@ -251,7 +258,8 @@ def wilson_width(rows: Any) -> Any:
 def interval(value: float, error: float, most: float, width: float = 0.0) -> Score:
     """Return a score and its interval, cut to the score's range.
 
-    `most` is the largest possible score. If the score does not vary, `width` is used instead.
+    The interval is the score ± 1.96 times its standard `error`, or ± `width` if the score does not
+    vary in the bootstrap. `most` is the largest possible score.
     """
     if not (np.isfinite(value) and np.isfinite(error)):
         return Score(float(value), np.nan, np.nan)

@@ -19,9 +19,10 @@ from genus.statistics import Array
 
 @dataclass(frozen=True, eq=False)
 class CrossValidation:
-    """The out-of-fold probabilities of rows, and their scores.
+    """The out-of-fold probabilities of rows, (m, K), and their scores.
 
-    `y` has positions in `classes`, and `fold` the number of each row's fold.
+    `y` (m,) are the positions of the true classes in `classes`, and `fold` (m,) the number of each
+    row's fold.
     """
 
     probabilities: Array
@@ -81,9 +82,10 @@ class CrossValidation:
 
     @property
     def calibration_error(self) -> float:
-        """The mean gap between the probability of the predicted class and how often it is right.
+        """The expected calibration error, over 15 bins of equal width.
 
-        This is the expected calibration error, over 15 bins of probability of equal width.
+        It is the mean gap between the probability of the most probable class and the share of rows
+        that are of this class.
         """
         sure = self.probabilities[np.arange(len(self.y)), self._likeliest]
         step = np.minimum((sure * 15).astype(int), 14)

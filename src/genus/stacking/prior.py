@@ -4,9 +4,9 @@
 
 Its negative logarithm is added to the loss of the rows, which is a sum of nats. So a precision is
 in nats, too: a weight at distance one from its start costs precision / 2. The information of a row
-about a weight is the variance of its evidence over the classes, by p(k|x). If the evidence for two
-classes differs by one, that is 1/4 for a row with even odds, and less for all others: a precision
-of r is worth at least 4r rows.
+about a weight is the variance of its evidence over the classes, with the probabilities p(k|x). If
+the evidence for two classes differs by one, that is 1/4 for a row with even odds, and less for all
+others: a precision of r is worth at least 4r rows.
 
 The reasons for a normal distribution: the loss stays convex and its minimum unique, so the result
 does not depend on where the search begins; weights about which the rows have no information stay
@@ -29,13 +29,14 @@ Array = NDArray[np.float64]
 class Prior:
     """A normal prior of weights w (G,) and constants b (K,), and which weights may be negative.
 
-    `precision` (G, G) is the inverse covariance of w. Weights of the same `group` (0, 1, …) are
-    independent and share a precision that is learned from them; weights of group -1 keep theirs.
+    `start` (G,) is the mean of w, `precision` (G, G) its inverse covariance, and `centre` (K,) the
+    mean of b. Weights of the same `group` (0, 1, …) are independent, and their precisions are
+    multiplied by a factor that is learned from them; weights of group -1 keep theirs.
 
     Evidence that is `nonnegative` gets weight zero rather than a negative one. A negative weight
-    would reverse the evidence, which some rows suggest by chance. Evidence g that refines other
-    evidence `refines[g]` (-1 for none) corrects it with any sign, and gets no weight if the other
-    gets none.
+    would reverse the evidence, which some rows suggest by chance. If refines[g] is not -1, evidence
+    g only corrects the evidence refines[g]: its weight may have any sign, and is zero if that of
+    the other is zero.
 
     If `constant_ridge` is 0, only the rows determine the constants.
     """
@@ -109,7 +110,7 @@ class Prior:
         return Prior.of(start, precision, self.centre, constant_ridge=self.constant_ridge)
 
     def with_refinements(self, out: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return `out`, and the evidence that refines it."""
+        """Return a mask of the evidence in `out` and of all evidence that refines it."""
         return out | np.append(out, False)[self.refines]
 
     @property
@@ -121,7 +122,7 @@ class Prior:
 def around_multiple(
     direction: Array, factor: float, ridge: float, factor_ridge: float
 ) -> tuple[Array, Array]:
-    """Return start (G,) and precision (G, G) for weights whose proportions are known.
+    """Return the prior mean (G,) and precision (G, G) of weights with roughly known proportions.
 
     w = t · direction + δ with t ~ N(factor, 1 / factor_ridge) and δ_g ~ N(0, 1 / ridge): the
     proportions of w are roughly those of `direction`, and their common factor is less certain. So

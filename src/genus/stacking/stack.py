@@ -2,7 +2,7 @@
 
     p(k|x) = (1 - ε) softmax_k(Σ_g w_g F_kg(x) + b_k) + ε share_k
 
-F holds an out-of-fold score for each row, class and kind of evidence. The weights are shrunk
+F_kg(x) is the out-of-fold score that evidence g gives to class k. The weights are shrunk
 towards a `Prior`. The doubt ε is the share of rows that may be mislabelled.
 
 Symbols: m rows, K classes, G kinds of evidence.
@@ -59,7 +59,7 @@ def stack(
 
 
 def supported(rows: layer.Rows, solved: layer.Solution, prior: Prior) -> layer.Solution:
-    """Return weights and constants; only constants if the rows do not support any weights."""
+    """Return weights and constants; all weights are 0 if the rows do not support any."""
     if is_told(rows, solved, prior):
         return solved
     return layer.Loss(rows, prior).minimum_of(np.zeros(rows.F.shape[2], dtype=bool))
@@ -72,7 +72,7 @@ def shares(y: Codes, weight: Array, classes: int) -> Array:
 
 
 def is_told(rows: layer.Rows, solved: layer.Solution, prior: Prior) -> bool:
-    """Return whether the weights gain more than chance would: a nat per effective weight.
+    """Return whether the weights lower the loss by more than chance would: by one nat each.
 
     This is Akaike's criterion with the effective number of weights, tr(I - precision · covariance).
     Even noise seems informative out of fold, because each fold differs from the rest of the rows.
@@ -86,11 +86,13 @@ def is_told(rows: layer.Rows, solved: layer.Solution, prior: Prior) -> bool:
 
 
 def doubted(own: Array, share: Array, weight: Array) -> float:
-    """Estimate the share of mislabelled rows, whose class is arbitrary; at least half a row.
+    """Estimate the share ε of mislabelled rows, whose class is arbitrary.
 
-    Expectation maximisation of Σ log((1 - ε) p + ε share), after adding half a mislabelled row and
-    half a correct one, which is Jeffreys' prior for a share. So no probability is more confident
-    than the number of rows allows, and the loss of a single odd row is bounded.
+    `own` (m,) is p, the probability of each row's class, and `share` (m,) the share of that class
+    in all rows. Expectation maximisation of Σ weight · log((1 - ε) p + ε share), after adding half
+    a mislabelled row and half a correct one, which is Jeffreys' prior for a share. So no
+    probability is more confident than the number of rows allows, and the loss of a single odd row
+    is bounded.
     """
     total = weight.sum()
     ε = least_doubt(total)

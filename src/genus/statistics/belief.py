@@ -23,7 +23,7 @@ from genus.statistics.tally import MOST_COUNT
 
 @dataclass(frozen=True, eq=False)
 class Belief:
-    """Λ (P, P) and Λθ (P,) of named weights, in the order of their names.
+    """Λ (P, P), the `precision`, and Λθ (P,), the `shift`, of weights that are sorted by name.
 
     >>> a = Belief.of(["x", "y"], np.array([1.0, 2.0]), np.eye(2))
     >>> b = Belief.of(["y"], np.array([4.0]), np.array([[3.0]]))
@@ -40,7 +40,7 @@ class Belief:
 
     @classmethod
     def of(cls, names: Sequence[str], weights: Array, precision: Array) -> Belief:
-        """Return the belief with these best weights, and the curvature there as `precision`."""
+        """Return the belief for the best `weights` and for the curvature there, the `precision`."""
         order = np.argsort(names)
         sorted_names = tuple(names[i] for i in order)
         inner = precision[np.ix_(order, order)]
@@ -86,14 +86,14 @@ class Belief:
         return bool((np.diag(self.precision) >= 0).all())
 
     def under(self, own: Axis, classes: Axis) -> Belief:
-        """Return these weights, or none of them if no class is left."""
+        """Return this belief, because weights have no classes; an empty one if `own` is empty."""
         return self if len(own) else Belief()
 
     def settled(self, before: Belief) -> Belief:
         """Return what is left of `before` after forgetting.
 
         The information of rows depends on the rows that they were learned with, so more may be
-        subtracted than was added. Where no curvature is left, there is no information.
+        subtracted than was added. Directions in which no positive curvature is left are dropped.
         """
         if len(self.names) == 0:
             return self
@@ -104,7 +104,10 @@ class Belief:
         return Belief(self.names, (precision + precision.T) / 2, kept @ (kept.T @ self.shift))
 
     def solve(self, names: Sequence[str], start: Array, ridge: Array) -> Array:
-        """Return the weights with these names (P,), shrunk towards `start` by `ridge`."""
+        """Return the weights with these names, (P,).
+
+        They are shrunk towards `start` (P,), with the precisions `ridge` (P,).
+        """
         at = {name: i for i, name in enumerate(names)}
         known = [i for i, name in enumerate(self.names) if name in at]
         place = [at[self.names[i]] for i in known]

@@ -65,7 +65,7 @@ class Compound:
         return all(part.is_possible for part in self.parts.values())
 
     def under(self, own: Axis, classes: Axis) -> Compound:
-        """Return the statistics of the classes `own`, renamed to `classes`."""
+        """Keep only the statistics of the classes `own`, and rename them to `classes`."""
         return self._each(lambda _, part: part.under(own, classes))
 
     def settled(self, before: Compound) -> Compound:

@@ -26,7 +26,7 @@ GATHERED = 1e-9
 class ImpossibleError(ValueError):
     """More was forgotten than was learned: no rows can produce the result.
 
-    If `of_other_rows`, the number of rows is possible, but other rows were forgotten.
+    If `of_other_rows`, the numbers of rows fit, but the forgotten rows were never learned.
     """
 
     def __init__(self, of_other_rows: bool = False) -> None:
@@ -43,10 +43,10 @@ class Statistics(Protocol):
     def __sub__(self, other: Self, /) -> Self: ...
     def __mul__(self, factor: float, /) -> Self: ...
     def under(self, own: Axis, classes: Axis) -> Self:
-        """Return the statistics of the classes `own`, renamed to `classes`."""
+        """Keep only the statistics of the classes `own`, and rename them to `classes`."""
 
     def settled(self, before: Self) -> Self:
-        """Return these statistics, which forgetting left of `before`, without rounding errors.
+        """Remove rounding errors from these statistics, which are what forgetting left of `before`.
 
         Raise ImpossibleError if no rows can produce them.
         """
@@ -61,14 +61,14 @@ class Statistics(Protocol):
 
 
 def difference(a: Array, b: Array) -> Array:
-    """Return a - b; a difference within rounding errors becomes zero."""
+    """Return a - b, with zero where the difference is only a rounding error."""
     if a.shape != b.shape:
         a, b = np.broadcast_arrays(a, b)
     return subtract(a.reshape(-1), b.reshape(-1), ROUNDING, threads()).reshape(a.shape)
 
 
 def settle(rest: Array, before: Array) -> Array:
-    """Return `rest`, what forgetting left of `before`; a rest that is only rounding becomes zero.
+    """Return `rest`, which forgetting left of `before`, with zeros for what is only rounding error.
 
     Sums of whole numbers are exact and stay as they are; in other sums the errors of many
     operations may accumulate.
@@ -78,7 +78,7 @@ def settle(rest: Array, before: Array) -> Array:
 
 
 def divide(a: Array, b: Array) -> Array:
-    """Return a / b, zero where b is zero."""
+    """Return a / b, with zero where b is zero."""
     if b.all():
         return np.asarray(a / b)
     return np.divide(a, b, out=np.zeros(np.broadcast_shapes(a.shape, b.shape)), where=b != 0)

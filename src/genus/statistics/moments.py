@@ -30,12 +30,13 @@ class Moments:
     """Sums of powers of z = x - origin by class: Σw, Σwz and Σwz² or Σwzzᵀ.
 
     The origin of a class is its mean on a coarse grid. Raw sums (origin 0) lose their digits if the
-    mean is large compared with the spread; (n, mean, M2) is not a group. Sums about an origin are a
-    group, and moving the origin is exact algebra. The origin is computed again from the sums after
-    every operation, so that it contains nothing of what was forgotten.
+    mean is large compared with the spread. The values (n, mean, Σ(x - mean)²) do not form a group,
+    because the mean of no rows is undefined. Sums about an origin do, and moving the origin is
+    exact algebra. The origin is computed again from the sums after every operation, so that it
+    contains nothing of what was forgotten.
 
     `structure` says which second powers are kept:
-    - "diagonal": Σwz² by class and column, (K, n), with weights (K, n): missing values are left out
+    - "diagonal": Σwz² by class and column, (K, n), weights (K, n): missing values are left out
     - "pooled":   Σwzzᵀ over all classes, each about its own origin, (n, n), weights (K, 1)
     - "separate": Σwzzᵀ by class, (K, n, n), weights (K, 1)
     `noise`, in the shape of `variance()`, bounds the rounding error in the diagonal of the squares:
@@ -83,7 +84,7 @@ class Moments:
         third: Array | None = None,
         fourth: Array | None = None,
     ) -> Moments:
-        """Return sums that were computed from rows; the noise is that of one summation."""
+        """Return sums that were just computed from rows, with the noise of one summation."""
         second = squares if structure == "diagonal" else diagonal(squares)
         noise = ROUNDING * second
         return cls(structure, classes, origin, weights, sums, squares, noise, third, fourth)
@@ -106,7 +107,7 @@ class Moments:
 
     @property
     def moments(self) -> Moments:
-        """These sums; `Points` has the same property."""
+        """These sums themselves; for `Points`, this property converts the rows to sums."""
         return self
 
     def __add__(self, other: Moments) -> Moments:
@@ -231,7 +232,7 @@ class Moments:
         )
 
     def mean(self) -> Array:
-        """Return class means (K, n); the origin where nothing was counted."""
+        """Return class means (K, n), with the origin where nothing was counted."""
         return self.origin + self._offset
 
     def scatter(self) -> Array:
@@ -248,12 +249,15 @@ class Moments:
         return np.where(constant[..., :, None] | constant[..., None, :], 0.0, scatter)
 
     def variance(self) -> Array:
-        """Return within-class variances, divided by Σw: (K, n), or (n,) if pooled; noise is 0."""
+        """Return the variances within classes, (K, n), or (n,) if pooled, with the divisor Σw.
+
+        A variance that is only a rounding error becomes 0.
+        """
         return self._centred[1]
 
     @cached_property
     def _centred(self) -> tuple[Array, Array, Array, bool]:
-        """Mean minus origin, variances, new origin (K, n), and whether no rows have such sums."""
+        """Return mean - origin, variance, new origin, and whether no rows can have these sums."""
         pooled, second = self.structure == "pooled", self._second()
         second = second[None] if pooled else second
         sums = self.origin, self.weights, self.sums, second
@@ -277,7 +281,7 @@ class Moments:
         return kept.about(kept.centred_origin())
 
     def centred_origin(self) -> Array:
-        """Return class means, rounded to a grid as wide as the spread; 0 for empty classes."""
+        """Return class means, rounded by `grid_point`; 0 for empty classes."""
         _, _, origin, formal = self._centred
         # Formal differences, which no rows can produce, keep their origin.
         return np.where(self._blank(), 0.0, origin) if formal else origin
@@ -337,11 +341,11 @@ class Moments:
         return rest.without_noise() if len(rest.classes) else rest
 
     def _has_remains(self, there: NDArray[np.bool_], before: Array) -> bool:
-        """Return whether classes without weight have sums left: then other rows were forgotten.
+        """Return whether a class without weight has sums left, so that other rows were forgotten.
 
         `noise` is at least ROUNDING times S, the sum of all squares that were added and subtracted.
-        So if sums cancel, at most GATHERED S is left of Σwz² and, by Cauchy's inequality, of (Σwz)²
-        / Σw.
+        So if sums cancel, at most GATHERED S is left of Σwz², and of (Σwz)² / Σw by Cauchy's
+        inequality.
         """
         limit = GATHERED / ROUNDING * self.noise
         if self.structure == "pooled":
@@ -353,7 +357,7 @@ class Moments:
         return bool((remains & ~there).any())
 
     def without_noise(self) -> Moments:
-        """Return the same sums; variances no larger than the noise become zero.
+        """Return the same sums, with zero for variances that are no larger than the noise.
 
         Raise ImpossibleError if a weight, or the variance in any direction, is negative.
         """
@@ -400,7 +404,7 @@ class Moments:
         )
 
     def under(self, own: Axis, classes: Axis) -> Moments:
-        """Return the sums of the classes `own`, if present, renamed to `classes`.
+        """Keep only the sums of the classes `own`, and rename these to `classes`.
 
         Pooled squares are not supported, because they belong to all classes together.
         """
@@ -409,7 +413,7 @@ class Moments:
         return self._by_class(classes[there], lambda sums: sums[at[there]]).canonical()
 
     def _blank(self) -> NDArray[np.bool_]:
-        """Return where nothing was counted, so that the origin is arbitrary, (K, n) or (K, 1)."""
+        """Return a mask, (K, n) or (K, 1), of where nothing was counted and any origin will do."""
         if self.structure == "diagonal":
             return (self.weights == 0) & (self.sums == 0) & (self.squares == 0)
         some = self.sums.any(axis=1, keepdims=True)
@@ -423,12 +427,12 @@ class Moments:
 
     @property
     def _offset(self) -> Array:
-        """Mean minus origin, (K, n)."""
+        """The class mean minus the origin, (K, n)."""
         return self._centred[0]
 
     @staticmethod
     def _resolved(scatter: Array, second: Array) -> Array:
-        """Return the scatter, with zero where only rounding errors are left."""
+        """Return the scatter, with zero where it is only a rounding error of `second`."""
         return np.where(np.abs(scatter) <= RESOLUTION * np.abs(second), 0.0, scatter)
 
 
@@ -456,7 +460,10 @@ def diagonal(matrices: Array) -> Array:
 
 
 def is_positive(matrices: Array, slack: Array) -> bool:
-    """Return whether (stacked) matrices (…, n, n) plus `slack` (…, n) are positive definite."""
+    """Return whether (stacked) matrices (…, n, n) are positive definite.
+
+    `slack` (…, n) is added to their diagonals first.
+    """
     raised = matrices.copy()
     diagonal(raised)[...] += slack
     variance = diagonal(raised)
@@ -485,8 +492,9 @@ def symmetric(matrix: Array) -> Array:
 def grid_point(mean: Array, spread: Array) -> Array:
     """Return the mean, rounded to a multiple of a power of two about as large as the spread.
 
-    Powers of two keep whole numbers whole: sums of z over integers are exact. Without spread the
-    grid is |mean| / 2²⁰, and never finer than |mean| / 2³⁰.
+    If x and the result are whole numbers, z = x - result is whole, too, so its sums are exact. The
+    power of two is at least |mean| / 2³⁰; if there is no spread, it is about |mean| / 2²⁰. A mean
+    that is not finite gives 0.
 
     >>> grid_point(np.array([100_000_003.2]), np.array([0.9]))
     array([1.00000003e+08])

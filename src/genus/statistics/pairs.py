@@ -18,7 +18,7 @@ from genus.statistics.tally import MOST_COUNT, Tally, same_keys
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Σw by class and by the keys of two columns: `counts` (K, V, V), symmetric.
+    """The weights of rows by class and by the keys of two columns: `counts` (K, V, V), symmetric.
 
     `keys` has one axis per column. The V slots are the keys of all columns, column after column;
     the first slot of every column is for rows in which it is missing. Paired with itself, a column
@@ -60,7 +60,7 @@ class Pairs:
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
-        """The position where the slots of each column begin, and the end, (columns + 1,)."""
+        """The first slot of each column, followed by the number of all slots, (columns + 1,)."""
         return slots(self.keys)
 
     def __add__(self, other: Pairs) -> Pairs:
@@ -100,7 +100,7 @@ class Pairs:
         return labels.spread(self.counts, labels.positions(self.classes, classes), len(classes))
 
     def under(self, own: Axis, classes: Axis) -> Pairs:
-        """Return the counts of the classes `own`, if present, renamed to `classes`."""
+        """Keep only the counts of the classes `own`, and rename these to `classes`."""
         at = labels.find(own, self.classes)
         there = at >= 0
         return Pairs.of(classes[there], self.keys, self.counts[at[there]])
@@ -120,7 +120,7 @@ class Pairs:
         raise ImpossibleError
 
     def regrouped(self, keys: tuple[Axis, ...], place: NDArray[np.intp]) -> Pairs:
-        """Return the counts by other keys: slot v moves to place[v], or is dropped if negative."""
+        """Return the counts by other keys: slot v becomes place[v], or is dropped if that is -1."""
         size = int(slots(keys)[-1])
         there = np.flatnonzero(place >= 0)
         group = np.zeros((len(there), size))
@@ -129,7 +129,11 @@ class Pairs:
         return Pairs.of(self.classes, keys, np.stack([group.T @ c @ group for c in own]))
 
     def with_missing(self, slots: list[int], rows: Tally) -> Pairs:
-        """Count all rows in the `slots` for missing values of columns that have no values."""
+        """Return pairs that count all rows as missing in the columns whose slots are given.
+
+        These columns have no values, and `slots` are their slots for missing values. `rows` are the
+        weights of the classes.
+        """
         counts = self.counts.copy()
         single = np.einsum("kvv->kv", counts)
         weights = rows.align(self.classes, 1)["rows"]
@@ -170,12 +174,12 @@ class Pairs:
 
 
 def slots(keys: tuple[Axis, ...]) -> NDArray[np.int64]:
-    """Return the position where the slots of each column begin, and the end."""
+    """Return the first slot of each column, followed by the number of all slots."""
     return np.cumsum([0, *(1 + len(axis) for axis in keys)], dtype=np.int64)
 
 
 def merge_slots(a: Pairs, b: Pairs) -> tuple[tuple[Axis, ...], NDArray[np.intp], NDArray[np.intp]]:
-    """Return the merged keys, and the positions of a's and of b's slots among all slots."""
+    """Return the keys of both, and the positions of the slots of `a` and of `b` among all slots."""
     if len(a.classes) == 0 or len(b.classes) == 0 or same_keys(a.keys, b.keys):
         keys = b.keys if len(a.classes) == 0 else a.keys
         return keys, np.arange(slots(a.keys)[-1]), np.arange(slots(b.keys)[-1])

@@ -27,12 +27,12 @@ Codes = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Rows x (r, n) with their classes and weights: a factor of the sums Σwxxᵀ.
+    """The r rows x (r, n) themselves, with their classes and weights, instead of the sums Σwxxᵀ.
 
-    Weighted rows form a group as sums do, and exactly: `+` concatenates two lists, `-` cancels
-    equal rows, `×` scales the weights. From `limit` rows on they become `moments`, the sums in the
-    form of `structure` and `quartic` (see `Moments`); rows plus or minus sums are also sums. Two
-    lists are equal if their sums are.
+    Weighted rows form a group as sums do, without rounding: `+` concatenates two lists, `-` cancels
+    equal rows, and `*` scales the weights. From `limit` rows on they become `moments`, the sums in
+    the form of `structure` and `quartic` (see `Moments`); rows plus or minus sums are also sums.
+    Two lists are equal if their sums are.
     """
 
     structure: str
@@ -53,7 +53,7 @@ class Points:
 
     @property
     def is_possible(self) -> bool:
-        """Whether rows can produce this: no weight is negative."""
+        """Whether these can be rows: no weight is negative."""
         return bool((self.weight >= 0).all())
 
     @property
@@ -161,7 +161,7 @@ class Points:
         return rest.present()
 
     def under(self, own: Axis, classes: Axis) -> Any:
-        """Return the rows of the classes `own`, if present, renamed to `classes`."""
+        """Keep only the rows of the classes `own`, and rename these to `classes`."""
         at = labels.find(self.classes, own)
         kept = at[self.codes] >= 0
         codes = at[self.codes[kept]].astype(np.int64)
@@ -169,7 +169,7 @@ class Points:
         return replace(self, classes=classes, codes=codes, weight=weight, x=x).present()
 
     def align(self, classes: Axis, width: int) -> Points:
-        """Return the same rows, with their classes as positions in `classes`."""
+        """Return the same rows, with codes that are positions in `classes`."""
         if labels.is_same(self.classes, classes):
             return self
         codes = labels.positions(self.classes, classes)[self.codes].astype(np.int64)
@@ -187,7 +187,7 @@ class Points:
         return self._centred[0].copy()
 
     def variance(self) -> Array:
-        """Return within-class variances (K, n)."""
+        """Return the variances within classes, (K, n), with the divisor Σw."""
         return self._variance
 
     @cached_property
@@ -196,13 +196,13 @@ class Points:
         return divide(self._members @ (z * z), self.weights)
 
     def spread(self, k: int | None) -> Array:
-        """Return √w (x - mean) for the rows of class k, or for all: a factor of the scatter."""
+        """Return S = √w (x - mean) of the rows of class k, or of all; SᵀS is the scatter."""
         rows = slice(None) if k is None else self.codes == k
         return np.sqrt(self.weight[rows])[:, None] * self._centred[1][rows]
 
     @cached_property
     def _centred(self) -> tuple[Array, Array]:
-        """Class means (K, n), and x - mean (r, n), zero if only rounding errors are left."""
+        """Return class means (K, n), and x - mean (r, n), with zeros for rounding errors."""
         mean = divide(self._members @ self.x, self.weights)
         z = self.x - mean[self.codes]
         shift = divide(self._members @ z, self.weights)
@@ -213,7 +213,7 @@ class Points:
 
     @cached_property
     def _members(self) -> Array:
-        """The weight of each row in its class, and zero in the others, (K, r)."""
+        """A matrix (K, r) with the weight of each row in its own class, and zero elsewhere."""
         members = np.zeros((len(self.classes), len(self)))
         members[self.codes, np.arange(len(self))] = self.weight
         return members

@@ -6,7 +6,7 @@ taken out again. Equal rows are stored once, with their total weight. A row is e
 grid and hashes of categories and words; it never contains the values themselves.
 
 At most 2k rows are kept, and choices are made from the k with the smallest hashes. So forgetting is
-exact, as if the rows had never been counted, while k kept rows are left, or if all rows were kept.
+exact, as if the rows had never been counted, if all rows were kept or while k kept rows are left.
 
 Symbols: s rows of the sample, n columns, k rows to choose from.
 """
@@ -34,7 +34,7 @@ MISSING = np.iinfo(np.int64).min  # the cell of a value that is missing
 
 @dataclass(frozen=True, eq=False)
 class Bags:
-    """Bags of tokens: row i has `tokens` from ends[i - 1] to ends[i], each as often as `times`."""
+    """Bags of tokens: row i has tokens[ends[i - 1] : ends[i]], token t as often as times[t]."""
 
     ends: NDArray[np.int64]
     tokens: NDArray[np.uint32]
@@ -56,13 +56,13 @@ class Bags:
         return Bags(ends, self.tokens[at], self.times[at])
 
     def where(self, chosen: NDArray[np.bool_]) -> Bags:
-        """Return all rows, with the `chosen` tokens only."""
+        """Return all rows with only the tokens in the mask `chosen`."""
         ends = np.append(0, np.cumsum(chosen))[self.ends]
         return Bags(ends, self.tokens[chosen], self.times[chosen])
 
     @staticmethod
     def joined(parts: Sequence[Bags]) -> Bags:
-        """Concatenate rows."""
+        """Return the rows of all parts, one part after another."""
         starts = np.cumsum([0, *(len(part.tokens) for part in parts)])
         return Bags(
             np.concatenate([part.ends + start for part, start in zip(parts, starts, strict=False)]),
@@ -184,7 +184,7 @@ class Sample:
         return bool((self.weights >= 0).all())
 
     def under(self, own: Axis, classes: Axis) -> Sample:
-        """Return the rows of the classes `own`, if present, renamed to `classes`."""
+        """Keep only the rows of the classes `own`, and rename these to `classes`."""
         at = labels.find(self.classes, own)
         kept = np.flatnonzero(at[self.codes] >= 0)
         part = self._rows(kept)
@@ -205,7 +205,7 @@ class Sample:
         return rest
 
     def _keys(self, classes: Axis) -> NDArray[np.void]:
-        """Return hash and class of each row as one value."""
+        """Return the hash and the class of each row, combined into one value that can be sorted."""
         keys = np.empty(len(self), dtype=[("hash", np.uint64), ("code", np.int64)])
         keys["hash"] = self.hashes
         keys["code"] = labels.find(self.classes, classes)[self.codes]
@@ -239,7 +239,7 @@ class Sample:
         return joined._canonical(positive=np.arange(len(joined)) < len(self) if sign < 0 else None)
 
     def rehashed(self, hashes: Hashes, bags: tuple[Bags, ...]) -> Sample:
-        """Return the same rows with new contents and hashes, without rows above the limit."""
+        """Return the rows with new hashes and bags, without rows whose hash is above the limit."""
         own = np.minimum(hashes, np.uint64(EVERY - 1))
         return replace(self, hashes=own, bags=bags)._canonical()
 
@@ -281,7 +281,7 @@ class Sample:
         return replace(kept, classes=kept.classes[used], codes=at.astype(np.int64))._cut()
 
     def _cut(self) -> Sample:
-        """Return the sample with a limit that leaves at most 2k rows and MOST_TOKENS tokens."""
+        """Lower the limit so that at most 2k different hashes and MOST_TOKENS tokens are left."""
         limit = min(self.limit, limit_of(self.hashes, self._tokens(), self.size))
         end = int(np.searchsorted(self.hashes, np.uint64(limit), side="left"))
         if end == len(self):
@@ -330,7 +330,10 @@ class Sample:
         return float(self.weights.sum())
 
     def smallest(self, most: int) -> Sample:
-        """Return the rows with the smallest hashes: at most `most` distinct rows, and at most k."""
+        """Return the rows with the smallest hashes: at most `most` different ones, and at most k.
+
+        If they have very many tokens, there are fewer rows.
+        """
         different = np.cumsum(np.append(True, self.hashes[1:] != self.hashes[:-1])[: len(self)])
         within = different <= min(most, self.size)
         within &= np.cumsum(self._tokens()) <= max(MOST_TOKENS // 2, self._tokens()[:1].sum())
@@ -338,7 +341,7 @@ class Sample:
 
 
 def limit_of(hashes: Hashes, tokens: NDArray[np.int64], size: int) -> int:
-    """Return a limit with at most 2k rows and MOST_TOKENS tokens below it.
+    """Return a limit below which there are at most 2k different hashes and MOST_TOKENS tokens.
 
     `hashes` are ascending, and `tokens` are numbers of tokens by row. The limit has few binary
     digits, so that it is not the hash of a row.

@@ -65,7 +65,7 @@ class Tally:
 
     @cached_property
     def _sizes(self) -> dict[str, Array]:
-        """The sums of squares by class, (K,), of each measure."""
+        """The sum of squared counts of each class, (K,), by measure."""
         return {name: squared(table) for name, table in self.counts.items()}
 
     def __eq__(self, other: object) -> bool:
@@ -93,7 +93,7 @@ class Tally:
         }
 
     def under(self, own: Axis, classes: Axis) -> Tally:
-        """Return the counts of the classes `own`, if present, renamed to `classes`."""
+        """Keep only the counts of the classes `own`, and rename these to `classes`."""
         at = labels.find(own, self.classes)
         there = at >= 0
         return Tally.of(
@@ -101,7 +101,7 @@ class Tally:
         )
 
     def only(self, kept: NDArray[np.bool_]) -> Tally:
-        """Return the counts of the keys in a mask (V,), for a tally of one column."""
+        """Return only the counts of the keys in the mask `kept` (V,), for a tally of one column."""
         (axis,) = self.keys or (None,)
         if axis is None:
             return self
@@ -188,7 +188,7 @@ class Tally:
     ) -> Tally:
         """Return a tally without the classes and named keys whose counts are all zero.
 
-        `sizes` are the sums of squares by class of each measure, if they are known.
+        `sizes` are the sums of squared counts of the classes, by measure, if they are known.
         """
         if sizes is None:
             sizes = {name: squared(table) for name, table in counts.items()}
@@ -252,7 +252,7 @@ def same_keys(a: tuple[Keys, ...] | None, b: tuple[Keys, ...] | None) -> bool:
 def merge_keys(
     a: Tally, b: Tally
 ) -> tuple[tuple[Keys, ...] | None, NDArray[np.intp], NDArray[np.intp]]:
-    """Return the merged keys, and the positions of a's and of b's keys among them."""
+    """Return the keys of both tallies, and the positions of those of `a` and of `b` among them."""
     if len(a.classes) == 0 or len(b.classes) == 0 or same_keys(a.keys, b.keys):
         known = b if len(a.classes) == 0 else a
         if len(a.classes) and len(b.classes) and a.width != b.width:

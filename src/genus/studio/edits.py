@@ -105,7 +105,7 @@ def options_after(edits: Iterable[Edit], start: Mapping[str, Any]) -> dict[str, 
 def rows_after(
     edits: Iterable[Edit], codes: NDArray[np.int64]
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Return which rows are still in the model, and the position of each row's class."""
+    """Return which rows are still in the model, (m,), and the class of each row, (m,)."""
     active, codes = np.ones(len(codes), dtype=bool), codes.copy()
     for edit in edits:
         if edit.kind == FORGET:

@@ -78,8 +78,9 @@ def out_of_fold(
 ) -> Scores:
     """Score rows of a model's own table, each by a model without the row's fold.
 
-    Few rows are scored by models that learn everything again; many by counts without the fold and
-    the weights of the model. The report does the same.
+    If there are few rows, everything is learned again without the fold. If there are many, only the
+    counts are those without the fold, and the weights are those of the model. The report does the
+    same.
     """
     anew = len(y) <= FEW_ROWS and len(model.plan_) <= MANY_COLUMNS
     folds: Any = min(FOLDS, len(y))

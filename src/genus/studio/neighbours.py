@@ -1,8 +1,8 @@
 """Find the rows of other classes that are most similar to a row.
 
 The distance of two rows is Gower's, weighted by how far each column moves the odds: numbers differ
-by the distance of their ranks, categories by 0 or 1, and a cell that is missing in one row by 1.
-Texts are left out.
+by the distance of their ranks, categories by 0 or 1, and a cell that is missing in one of the rows
+by 1. Texts are left out.
 """
 
 from __future__ import annotations
@@ -82,14 +82,14 @@ def encoded(
 
 
 class Ranks:
-    """Numbers, and the share of numbers below each; NaN if missing."""
+    """The numbers of a column as ranks: the share of numbers below each; NaN if missing."""
 
     def __init__(self, values: NDArray[np.float64]) -> None:
         self.sorted = np.sort(values[~np.isnan(values)])
         self.share = self.of(values)
 
     def of(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the share of the numbers that is below each given value."""
+        """Return the share of numbers below each given value; equal numbers count half."""
         below = np.searchsorted(self.sorted, values, side="left")
         until = np.searchsorted(self.sorted, values, side="right")
         share = (below + until) / 2 / max(len(self.sorted), 1)

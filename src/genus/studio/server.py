@@ -178,7 +178,7 @@ def uploading(session: Session) -> Callable[[Request], Awaitable[Response]]:
 
 
 def reopen(session: Session, body: dict[str, Any]) -> None:
-    """Reopen the command's table after another one was dropped on the page."""
+    """Read the table that the command named, after another one was dropped on the page."""
     session.refuse_to_lose(rows.whole(body.get("lost"), 0))
     session.reopen()
 

@@ -76,10 +76,10 @@ class Named:
 
 
 class Session:
-    """The state of the studio; `mail` is the store of a spam filter, if one was named.
+    """The state of the studio.
 
-    `files` are the tables that the command named. The exported script opens
-    `path`, a table or a model.
+    `mail` is the store of a spam filter, if the command named one. `files` are the tables that the
+    command named. The exported script opens `path`, a table or a model.
     """
 
     def __init__(
@@ -178,7 +178,10 @@ class Session:
         return self.reopen()
 
     def reopen(self) -> Job:
-        """Read the command's table, at first or after another one was dropped on the page."""
+        """Read the table that the command named.
+
+        This is done at the start, and again after another table was dropped on the page.
+        """
         named = self.named
         if named is None:
             raise ValueError("The command named no table. Drop one on the page.")
@@ -269,13 +272,13 @@ class Session:
         return hashlib.sha256(known.encode("utf-8", "surrogateescape")).hexdigest()[:12]
 
     def unsaved(self) -> list[str]:
-        """Return the changes that are closed if another table is opened."""
+        """Describe the changes that are closed with the table if another one is opened."""
         if not self.is_own:
             return []  # changes to a given model stay
         return [edit.told(self.class_names()) for edit in self.edits]
 
     def refuse_to_lose(self, known: int) -> None:
-        """Raise an error unless `known` is the number of changes that are closed with the table."""
+        """Raise an error unless the user knows that this many changes are closed with the table."""
         found = self.unsaved()
         if len(found) != known:
             raise UnsavedError(
@@ -527,7 +530,7 @@ class UnsavedError(RuntimeError):
 
 
 def options_for(options: dict[str, Any], columns: Sequence[str]) -> dict[str, Any]:
-    """Return the command's options for columns of this table.
+    """Restrict the command's options to the columns of a table.
 
     >>> options_for({"ignore": ["id", "key"], "families": {"age": "poisson"}}, ["id", "sex"])
     {'ignore': ['id'], 'families': {}}

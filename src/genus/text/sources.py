@@ -236,7 +236,7 @@ def part_of(chunk: Chunk, begin: int, end: int) -> Chunk:
 
 
 def taken(chunk: Chunk, rows: NDArray[np.intp]) -> Chunk:
-    """Return some texts of a chunk."""
+    """Return the texts of a chunk at some positions."""
     match chunk:
         case ("strings", texts):
             return "strings", tuple(texts[i] for i in rows.tolist())

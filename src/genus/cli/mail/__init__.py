@@ -26,7 +26,7 @@ def mail() -> None:
     """Filter spam: learn from mail, and classify new mail.
 
     PATH is a message, an mbox, a Maildir, an MH folder, a folder of messages, or - for one
-    message in stdin. PATH#2 is the second message of an mbox. A store keeps what the filter has
+    message on stdin. PATH#2 is the second message of an mbox. A store keeps what the filter has
     learned: counts and hashes, but no text of messages.
 
     \b

@@ -17,13 +17,13 @@ PROGRAM = "genus-client"
 )
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def client(arguments: tuple[str, ...]) -> None:
-    """Ask `genus mail serve` for a verdict, without starting Python.
+    """Ask `genus mail serve` for a verdict.
 
-    This runs genus-client, a compiled program that is installed beside genus. Call it by that
-    name where every millisecond counts. It adds the verdict to a message on its way from stdin to
-    stdout, as `genus mail filter` does. --check prints only the verdict, and --learn spam, ham or
-    forget teaches the filter. If anything fails, the message passes unchanged. For all options,
-    see `genus-client --help`.
+    This runs genus-client, a compiled program that is installed beside genus. Call genus-client
+    itself where every millisecond counts: it does not start Python. It adds the verdict to a
+    message on its way from stdin to stdout, as `genus mail filter` does. --check prints only the
+    verdict, and --learn spam, ham or forget teaches the filter. If anything fails, the message
+    passes unchanged. For all options, see `genus-client --help`.
 
     \b
     Examples:

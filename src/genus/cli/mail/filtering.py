@@ -36,7 +36,7 @@ def filter_message(
         raw = received()
         if not raw:
             raise ValueError(
-                "There is no message in stdin. Redirect one: genus mail filter < message.eml."
+                "There is no message on stdin. Redirect one: genus mail filter < message.eml."
             )
     try:
         from genus.mail.marking import mark

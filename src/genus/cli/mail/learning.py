@@ -94,9 +94,8 @@ def learn(
         totals = spam_filter.own.totals()
         gone = before + added - totals.ham - totals.spam
         if gone > 0:
-            click.echo(
-                f"The {gone:,} oldest messages were forgotten, to keep the store within its limit."
-            )
+            oldest = "oldest message was" if gone == 1 else f"{gone:,} oldest messages were"
+            click.echo(f"The {oldest} forgotten, to keep the store within its limit.")
         click.echo(f"The store holds {totals.ham:,} ham and {totals.spam:,} spam.")
         for each in advice(spam_filter):
             click.echo(each, err=True)

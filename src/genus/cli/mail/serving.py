@@ -57,7 +57,7 @@ PORT = 783
     clients="Serve at most this many clients at once in each process; if more connect, drop the "
     "slowest.",
     timeout=60,
-    waiting="Allow this long for a request to arrive, and for its answer to be read.",
+    waiting="Time limit for a request to arrive, and for the client to read its answer.",
 )
 @servers.logging
 @options.store

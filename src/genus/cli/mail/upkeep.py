@@ -88,7 +88,8 @@ def repair(store: str | None) -> None:
     finally:
         opened.close()
     where = "" if done.old is None else f"; the old file is {done.old}"
-    click.echo(f"{done.saved:,} lessons were saved, {done.lost:,} were lost{where}.")
+    saved = f"{done.saved:,} {'lesson was' if done.saved == 1 else 'lessons were'} saved"
+    click.echo(f"{saved}, {done.lost:,} {was(done.lost)} lost{where}.")
 
 
 @click.command()
@@ -127,7 +128,8 @@ def expire(half_life: float | None, keep: int | None, store: str | None, site: s
     finally:
         spam_filter.close()
     click.echo(
-        f"{faded:,} messages count for less, {gone:,} were forgotten; the store holds "
+        f"{faded:,} {'message counts' if faded == 1 else 'messages count'} for less, "
+        f"{gone:,} {was(gone)} forgotten; the store holds "
         f"{totals.ham:,} ham and {totals.spam:,} spam."
     )
 
@@ -153,3 +155,8 @@ def import_bogofilter(dump: str, store: str | None) -> None:
         click.echo(import_dump(spam_filter, dump))
     finally:
         spam_filter.close()
+
+
+def was(number: int) -> str:
+    """Return the verb for a number of things."""
+    return "was" if number == 1 else "were"

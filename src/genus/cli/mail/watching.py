@@ -120,12 +120,14 @@ def watch(
 
     A message that the user moves into Junk is learned as spam, and one that the user moves out of
     Junk as ham. Unread messages are learned when they have been read. Messages that the user moves
-    into Trash are not learned, nor are those that this command moves. Mail that was read and has
-    stayed in the inbox for three days is learned as ham, until the store holds 100 messages of ham
-    plus 2 for each message of spam; mail that the filter was unsure about is learned beyond that.
-    Only mail that the user moves is learned if --no-learn-inbox is given. Mail that arrives while
-    the command is not running is sorted when it starts again. Mail from before its first start is
-    left alone, unless --all is given.
+    into Trash are not learned, nor are those that this command moves. Mail that arrives while the
+    command is not running is sorted when it starts again. Mail from before its first start is left
+    alone, unless --all is given.
+
+    Mail that was read and has stayed in the inbox for three days (--inbox-days) is learned as ham.
+    This stops while the store holds at least twice as much ham as spam, plus 100 messages; mail
+    about which the filter was unsure is always learned. With --no-learn-inbox, only mail that the
+    user moves is learned.
 
     The password comes from --password-file, --password-command or $GENUS_IMAP_PASSWORD. The
     command reports what it does on stderr. Ctrl-C and SIGTERM end it, with exit code 0.
@@ -193,7 +195,8 @@ def secret_of(
         require_private(Path(file).expanduser())
         return lambda: first_line_of(Path(file).expanduser())
     if given:
-        return lambda: printed_by(given[0])
+        name = "--password-command" if token_command is None else "--oauth-token-command"
+        return lambda: printed_by(given[0], name)
     password = os.environ.get(VARIABLE)
     if not password:
         raise click.UsageError(
@@ -215,7 +218,8 @@ def first_line_of(path: Path) -> str:
     return lines[0]
 
 
-def printed_by(command: str) -> str:
+def printed_by(command: str, option: str) -> str:
+    """Return the first line that a command prints; errors name the option that gave the command."""
     from genus.mail.imap import ImapError
 
     try:
@@ -225,16 +229,16 @@ def printed_by(command: str) -> str:
         lines = done.stdout.decode("utf-8").splitlines()
     except subprocess.CalledProcessError as error:
         raise ImapError(
-            f"The command for the password ended with {error.returncode}. Try it in a shell."
+            f"The command of {option} ended with exit code {error.returncode}. Try it in a shell."
         ) from error
     except subprocess.TimeoutExpired as error:
         raise ImapError(
-            f"The command for the password took longer than {SECONDS} s. Try it in a shell."
+            f"The command of {option} took longer than {SECONDS} s. Try it in a shell."
         ) from error
     except UnicodeDecodeError as error:
-        raise ImapError("The output of the command for the password is not UTF-8.") from error
+        raise ImapError(f"The output of the command of {option} is not UTF-8.") from error
     if not lines or not lines[0]:
-        raise ImapError("The command for the password printed nothing. Try it in a shell.")
+        raise ImapError(f"The command of {option} printed nothing. Try it in a shell.")
     return lines[0]
 
 

@@ -140,7 +140,7 @@ class Comparison:
         return "\n".join([*lines, f"{'':9}  {told}"])
 
     def costs(self) -> str:
-        """Return the time and memory of a fit, and the time saved by counting once, as text."""
+        """Say how much time and memory a fit takes, and how much time counting once saves."""
         told = []
         for line in self.curves.lines:
             known = np.flatnonzero(~np.isnan(line.seconds))
@@ -187,11 +187,12 @@ def compare(
     """Compare a generative model with logistic regression and the perceptron on your rows.
 
     X is a matrix, a list of texts, or anything that TableClassifier reads; y holds its labels, or
-    is the name of the target column. By default the model is GDA for numbers and naive Bayes for
-    everything else. Columns named in `ignore` are left out. `repeats` is the number of splits into
-    training and test rows, rounded up to a multiple of ten (of a smaller number if classes are
-    small). `patience` is the number of seconds that each model may take. `progress` is called with
-    the number of points finished since the last call, and the number of all points.
+    is the name of the target column. By default the model is GDA if all columns are numbers, there
+    are at most 500 columns, and more than half of the rows are complete; otherwise it is naive
+    Bayes. Columns named in `ignore` are left out. `repeats` is the number of splits into training
+    and test rows, rounded up to a multiple of ten, or of a smaller number if a class has few rows.
+    `patience` is the number of seconds that each model may take. `progress` is called with the
+    number of points finished since the last call, and the number of all points.
 
     >>> from sklearn.datasets import load_iris
     >>> found = compare(*load_iris(return_X_y=True), repeats=10)

@@ -99,7 +99,10 @@ def blocks_of(given: Material, deal: Deal) -> list[Model]:
 
 
 def nested(given: Material, at: Sizes, deal: Deal, blocks: Sequence[Model]) -> Iterator[Model]:
-    """Yield the model of each size: the model of the size before plus the new rows."""
+    """Yield the model of each size, in ascending order.
+
+    Within the first block, new rows are counted and added. From one block on, whole blocks are.
+    """
     empty = given.estimator._empty()
     model, seen = empty, 0
     for size, number in at:

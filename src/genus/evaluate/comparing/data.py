@@ -34,7 +34,7 @@ MANY_CLASSES = 50
 
 @dataclass(frozen=True, eq=False)
 class Material:
-    """m labelled rows: `X` for the generative model, and `raw` to be encoded for the others.
+    """The m labelled rows: `X` is for the generative model, and `raw` is encoded for the others.
 
     `estimator` is an unfitted copy that has the plan of the columns, and `name` is its name. `kind`
     is "numbers", "table" or "texts". `notes` say what was left out.
@@ -237,8 +237,8 @@ def some(rows: Any, kept: NDArray[np.intp]) -> Any:
 def usual(rows: Any, plan: Any, ignore: Collection[str]) -> GenerativeClassifier:
     """Return GDA for numbers, and naive Bayes for other rows.
 
-    Numbers with very many columns also get naive Bayes, because their Σ would take long, and so do
-    numbers with many missing values, because GDA learns from complete rows only.
+    Numbers also get naive Bayes if there are more than MANY_COLUMNS columns, because Σ would take
+    long, or if at most half of the rows are complete, because GDA learns from complete rows only.
     """
     if isinstance(rows, Numbers):
         whole = np.mean(~np.isnan(rows.values).any(axis=1))

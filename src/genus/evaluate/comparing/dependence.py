@@ -89,7 +89,7 @@ def in_bins(values: Any, bins: int) -> NDArray[np.int64]:
 
 
 def information(codes: NDArray[np.int64], y: NDArray[Any]) -> float:
-    """Return the mutual information of a column and the class, in bits."""
+    """Return the mutual information of a column and the class in bits, corrected for chance."""
     return conditional_information(codes, y, np.zeros_like(codes), 1)[0]
 
 
@@ -98,7 +98,8 @@ def conditional_information(
 ) -> tuple[float, float]:
     """Return I(a; b | y) in bits, corrected for chance, and the p-value of a χ² test.
 
-    χ² is Pearson's times (N - 1)/N, which has the right mean if a class has few rows.
+    χ² is the sum over classes of Pearson's statistic times (N - 1)/N, where N is the number of rows
+    of the class. With this factor its mean is right even if a class has few rows.
     """
     rows, wide, high = len(y), int(a.max()) + 1, int(b.max()) + 1
     table = np.bincount((y * wide + a) * high + b, minlength=K * wide * high)

@@ -105,7 +105,7 @@ class OfTables:
         return self
 
     def transform(self, X: Frame) -> Any:
-        """Return all columns as one matrix, sparse if it is large."""
+        """Return all columns as one matrix; a large one with categories or texts is sparse."""
         columns = zip(self.steps, X.columns, X.plan.used, strict=True)
         parts = [step.transform(raw(values, column.kind)) for step, values, column in columns]
         if any(map(scipy.sparse.issparse, parts)):

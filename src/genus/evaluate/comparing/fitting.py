@@ -221,6 +221,6 @@ def answers(model: Any, X: Any, classes: int) -> Array:
 
 
 def is_separated(model: Any, encoded: Encoded) -> bool:
-    """Return whether a model makes no error on its training rows, which it predicts in parts."""
+    """Return whether a model makes no error on its training rows; they are predicted in parts."""
     step = -(-len(encoded.y) // MOST_TESTED)
     return all((model.predict(encoded.X[i::step]) == encoded.y[i::step]).all() for i in range(step))

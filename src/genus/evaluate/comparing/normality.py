@@ -1,9 +1,9 @@
 """Test whether the classes are normal, and whether they share one Σ.
 
-Normality is tested by Mardia's (1970) kurtosis of each class, b = mean of d⁴ with d² = (x - μ)ᵀ Σ⁻¹
-(x - μ), which is n(n + 2) if x is normal, and by D'Agostino & Pearson's test of each column.
-Equality of Σ is tested by Box's (1949) M. Its effect size is the ratio of the standard deviations
-of a class and of all classes, in the direction where it differs most from 1.
+Normality is tested by D'Agostino & Pearson's test of each column, and by Mardia's (1970) kurtosis
+of each class: the mean b of d⁴, where d² = (x - μ)ᵀ Σ⁻¹ (x - μ). If x is normal, b is about n(n +
+2). Equality of Σ is tested by Box's (1949) M. Its effect size is the ratio of the standard
+deviations of a class and of all classes, in the direction where it differs most from 1.
 
 Symbols: m rows, n columns, K classes.
 """
@@ -28,7 +28,11 @@ SKEW, TAILS, SPREAD = 0.5, 1.0, 1.25  # larger values are more than slight
 
 @dataclass(frozen=True)
 class Normality:
-    """How normal a class is: `kurtosis` is b / n(n + 2), `column` is the least normal column."""
+    """How normal a class is.
+
+    `kurtosis` is b divided by its expected value for normal rows. `column` is the least normal
+    column, with its `skewness` and its `excess` kurtosis.
+    """
 
     label: Any
     rows: int

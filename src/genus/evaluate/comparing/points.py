@@ -48,7 +48,7 @@ class Deal:
 class Line:
     """A model's error and log loss by size and repeat, (S, R); NaN if it was not fitted.
 
-    `seconds` (S,) is the time of a single fit, and `memory` the bytes at the largest size.
+    `seconds` (S,) is the time of a single fit, and `memory` the bytes of a fit at the largest size.
     `probabilities` are the out-of-fold predictions after the rows were dealt for the first time.
     """
 
@@ -62,16 +62,17 @@ class Line:
 
 
 def blocks_for(y: NDArray[Any]) -> int:
-    """Return the number of blocks: ten, or fewer if a tenth of the rows are in smaller classes.
+    """Return the number of blocks: ten, or fewer if many classes have fewer than ten rows.
 
-    A class with fewer rows than there are blocks would be missing from some blocks.
+    There are fewer if a tenth of the rows are in such classes, but at least two. A class with fewer
+    rows than there are blocks would be missing from some blocks.
     """
     number = np.bincount(y)[y]
     return int(min(BLOCKS, max(2, np.quantile(number, 0.1))))
 
 
 def sizes_for(rows: int, classes: int, blocks: int) -> Sizes:
-    """Return ascending sizes with their number of whole blocks; 0 if below one block."""
+    """Return ascending sizes, each with its number of whole blocks: 0 for sizes below a block."""
     block = rows / blocks
     least = max(classes, 4)
     parts = []
@@ -104,7 +105,7 @@ def deals(y: NDArray[Any], blocks: int, times: int, seed: int | None) -> Iterato
 
 
 def shared(lines: Sequence[Line], s: int) -> NDArray[np.bool_]:
-    """Return which repeats all models have at a size, (R,); ignore models that have none."""
+    """Return in which repeats all models were fitted at a size, (R,); ignore models without any."""
     there = [~np.isnan(line.error[s]) for line in lines]
     return np.logical_and.reduce([each for each in there if each.any()] or there)
 

@@ -88,9 +88,10 @@ def squares(X: Array) -> Array:
 
 
 def straightness(name: str, p: Array, y: NDArray[Any]) -> Posterior | None:
-    """Test whether the log-odds of a class are linear: the second of two, or the worst predicted.
+    """Test whether the log-odds of a class are linear.
 
-    Return None if the log-odds separate the class without an error: any slope would then fit.
+    The class is the second of two, or otherwise the one that is predicted worst. Return None if the
+    log-odds separate the class without an error: any slope would then fit.
     """
     own = np.clip(p, 1e-12, 1 - 1e-12)
     is_own = y[:, None] == np.arange(p.shape[1])

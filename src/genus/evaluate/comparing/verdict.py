@@ -29,7 +29,8 @@ MEASURES = {"error": "error", "log_loss": "log loss"}
 class Lead:
     """The lead of a model at one size, and its confidence, from 0.5 to 1.
 
-    `gap` is the value of the second minus that of the first; above zero the first model leads.
+    `gap` is the error or log loss of the second model minus that of the first; above zero the first
+    leads.
     """
 
     measure: str
@@ -195,7 +196,8 @@ def last_common(a: Line, b: Line) -> int | None:
 def chosen(ours: str, theirs: str, error: Lead | None, loss: Lead | None) -> tuple[str, float, str]:
     """Return the model to use, its confidence, and the reason.
 
-    It is the one with clearly the lower error, or else the lower log loss, or else our own model.
+    The model is the one whose error is clearly lower. If neither is, it is the one whose log loss
+    is clearly lower, and otherwise `ours`.
     """
     if error is not None and error.is_clear:
         use, other = (ours, theirs) if error.gap > 0 else (theirs, ours)

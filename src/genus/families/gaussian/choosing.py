@@ -2,10 +2,10 @@
 
     loss = -Σ_i w_i log p(y_i | x_i, all rows but i) / Σ_i w_i
 
-The candidates are shared, separate and in between, diagonal and full, and shrunk by several
-amounts; LDA, QDA and Gaussian naive Bayes are among them. The loss is exact, from sums over all
-rows and a sample of rows, and the sample can be added and forgotten like the sums. Equal rows are
-left out together.
+The candidates for Σ are shared by the classes, separate or in between, diagonal or full, and shrunk
+by several amounts; LDA, QDA and Gaussian naive Bayes are among them. The loss is exact, from sums
+over all rows and a sample of rows, and the sample can be added and forgotten like the sums. Equal
+rows are left out together.
 
 Symbols: m rows, n columns, K classes, w weights.
 """
@@ -84,7 +84,10 @@ def choose(
     shrinkage: float | str | None,
     unbiased: bool,
 ) -> Form:
-    """Return the form with the least loss; if no row can be left out, a shared Σ with "oas"."""
+    """Return the form with the least loss.
+
+    If no row can be left out, it is a shared Σ, shrunk by "oas" unless it is diagonal.
+    """
     weights, n = sums.weights[:, 0], sums.width
     variance = sums.variance()
     pooled = variance if variance.ndim == 1 else weights @ variance / max(weights.sum(), 1e-300)
@@ -134,7 +137,7 @@ def candidates(
     shrinkage: float | str | None,
     unbiased: bool,
 ) -> Iterator[tuple[Form, Array]]:
-    """Yield forms, the simplest first, with log p(x|y), (m, K), of each row given the others."""
+    """Yield forms, the simplest first, with log p(x|y), (m, K), of each row without itself."""
     options: dict[str, Any] = {"unbiased": unbiased}
     amounts = SHRINKAGES if shrinkage is None else (float(shrinkage),)
     shares = SHARES if x.shape[1] < MANY_COLUMNS else (1.0,)
@@ -151,7 +154,7 @@ def candidates(
 
 
 def columns_of(sums: Moments | Points, columns: NDArray[np.bool_]) -> Moments | Points:
-    """Return the sums of some of the columns."""
+    """Restrict the statistics to some of the columns, given as a mask (n,)."""
     if isinstance(sums, Points):
         return replace(sums, x=sums.x[:, columns])
     both = np.ix_(columns, columns)

@@ -88,7 +88,7 @@ def count_products(
     classes: Axis,
     weight: Array | None,
 ) -> Moments:
-    """Return Σwzzᵀ, computed from chunks of centred rows; by class if separate."""
+    """Return Σwzzᵀ, by class if `structure` is "separate", computed from chunks of centred rows."""
     n, K = X.shape[1], len(classes)
     step = matrix.product_rows(n)
     if structure == "separate":

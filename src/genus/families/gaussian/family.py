@@ -5,7 +5,7 @@ the rows of class k alone. `unbiased` divides by m - K and m_k - 1.
 
 Missing values: the diagonal forms leave out the single value. A full Σ is counted from the complete
 rows of the block (a sum over pairs of columns would use more rows, but need not be positive
-definite). A row with missing values is scored by the marginal of the other columns.
+definite). A row with missing values is scored by the marginal of its known columns.
 """
 
 from __future__ import annotations
@@ -55,28 +55,33 @@ WIDE = 64  # columns; with more, keeping a few rows takes less room than sums of
 
 @dataclass(frozen=True, eq=False)
 class Gaussian:
-    """The Gaussian family; `shrinkage` is None, a number, "oas" or "ledoit-wolf".
+    """The Gaussian family: the options that decide how Σ and the means are estimated.
 
-    With `identity`, a number shrinks towards the identity and not towards the mean variance.
-    `floor` is the smallest variance, as a share of the column's variance; if `added`, it is a share
-    of the largest variance of any column over all rows, and is added to every variance. To separate
-    variances of a diagonal Σ, `prior_rows` rows with the variance of all rows are added. `singular`
-    is what to do if a shared Σ has no inverse: raise an "error", or "shrink" it by "oas". With
-    `averaged`, Σ is the mean of the covariances of the classes, each shrunk separately, weighted by
-    these priors. `estimator` estimates these covariances from rows, as sklearn.covariance does.
-    With `wide` columns or more, rows are kept while there are fewer rows than columns. `remedy`
-    replaces the advice in errors about a singular Σ. For `counted`, see `counted_as`. A share
-    `pooled` of separate covariances is the scatter within all classes (Friedman 1989):
-
-        Σ_k = ((1 - s) S_k + s S) / ((1 - s) m_k + s m)
-
-    With `automatic`, the share, `diagonal` and the shrinkage are chosen by leaving out single rows,
-    for which about `kept_rows` rows are kept; `diagonal=True` and a given shrinkage are not
-    changed. `form` is the choice; with it, a number shrinks in units of its scale. `code`, such as
-    "VEV", names what the covariances of the classes share (see `genus.solve.structures`). With a
-    `threshold`, the means of a shared, diagonal Σ are shrunk (see `genus.solve.centroids`). With a
-    `rank`, the means of a shared Σ differ along that many axes only; the priors `between` weight
-    the classes in choosing these axes (see `genus.solve.discriminant_axes`).
+    - `shared`, `diagonal`: the form of Σ. `code`, such as "VEV", names instead what the covariances
+      of the classes share (see `genus.solve.structures`).
+    - `shrinkage`: None, a number, "oas" or "ledoit-wolf". A number shrinks towards the mean
+      variance or, with `identity`, towards the identity.
+    - `pooled`: the share s of the scatter S within all classes in a separate covariance (Friedman
+      1989): Σ_k = ((1 - s) S_k + s S) / ((1 - s) m_k + s m).
+    - `automatic`: choose `pooled`, `diagonal` and the shrinkage by leaving out single rows, for
+      which about `kept_rows` rows are kept. `diagonal=True` and a given shrinkage are not changed.
+      `form` is the choice; with it, a number shrinks in units of its scale.
+    - `averaged`: a shared Σ is the mean of the classes' covariances, weighted by these priors, and
+      each is shrunk separately.
+    - `estimator`: what estimates the covariance of each class from its rows, such as those of
+      sklearn.covariance.
+    - `unbiased`: divide the scatter by m - K if Σ is shared, and by m_k - 1 if it is separate.
+    - `floor`: the smallest variance, as a share of the column's variance. With `added`, it is a
+      share of the largest variance of any column over all rows, and is added to every variance.
+    - `prior_rows`: the number of rows with the variance of all rows that are added to the separate
+      variances of a diagonal Σ.
+    - `threshold`: shrink the means of a shared, diagonal Σ (see `genus.solve.centroids`).
+    - `rank`: the number of axes along which the means of a shared Σ differ; the priors `between`
+      weight the classes in choosing these axes (see `genus.solve.discriminant_axes`).
+    - `singular`: what to do if a shared Σ has no inverse: raise an "error", or "shrink" it by
+      "oas". `remedy` replaces the advice in errors about a singular Σ.
+    - `wide`: with this many columns or more, rows are kept while there are fewer rows than columns.
+    - `counted`: see `counted_as`.
     """
 
     shared: bool = True
@@ -286,7 +291,7 @@ class Gaussian:
 
     @property
     def has_own_rule(self) -> bool:
-        """Whether Σ is more than scatter plus a share of its trace.
+        """Whether Σ is estimated otherwise than from the scatter and its trace.
 
         Leave-one-out then has no closed form.
         """
@@ -482,7 +487,10 @@ class Gaussian:
     def _average(
         self, moments: Moments | Points, classes: Axis
     ) -> tuple[Covariance, Covariance, float]:
-        """Return the classes' mean covariance, weighted by priors, plain and shrunk, and mean γ."""
+        """Return the mean covariance of the classes, weighted by priors, and the mean γ.
+
+        The covariance is returned twice: without and with shrinkage.
+        """
         weights = moments.weights[:, 0]
         assert self.averaged is not None
         shares = self.averaged.solve(weights, classes)
@@ -655,10 +663,17 @@ def estimated(estimator: Any, points: Points, k: int, label: str) -> Table:
     name, n = type(estimator).__name__, points.width
     rows = points.codes == k
     times = points.weight[rows] / points.weight[rows].min()
-    if (times != np.round(times)).any() or times.sum() > MOST_REPEATED:
+    if (times != np.round(times)).any():
         raise ValueError(
-            "covariance_estimator takes rows without weights, and the weights of class "
-            f"{label} are not multiples of the smallest. Leave sample_weight out, or use shrinkage."
+            f"{name} takes no weights, so each row is repeated in proportion to its weight, but "
+            f"the weights of class {label} are not multiples of the smallest. Leave sample_weight "
+            "out, or use shrinkage."
+        )
+    if times.sum() > MOST_REPEATED:
+        raise ValueError(
+            f"{name} takes no weights, so each row is repeated in proportion to its weight. For "
+            f"class {label} this would make {times.sum():,.10g} rows, more than {MOST_REPEATED:,}. "
+            "Leave sample_weight out, or use shrinkage."
         )
     own.fit(np.repeat(points.x[rows], times.astype(int), axis=0))
     if not hasattr(own, "covariance_"):

@@ -37,10 +37,10 @@ def score_full_without(
     unbiased: bool,
     scale: Array | None = None,
 ) -> Array:
-    """Return log p(x|y), (m, K), of each row given the others; full Σ, shared or separate.
+    """Return log p(x|y), (m, K), of each row by a model of the others, with a full Σ.
 
-    Separate covariances may have a `share` of the scatter within all classes. With a `scale` (n,),
-    columns are divided by it before they are shrunk.
+    Σ is shared or separate; if separate, each may include a `share` of the scatter within all
+    classes. With a `scale` (n,), columns are divided by it before Σ is shrunk.
     """
     shared = 1.0 if parameters.is_shared else share
     x, γ = matrix.dense_rows(X), (shrinkage,)
@@ -58,9 +58,10 @@ def score_shares_without(
     *,
     unbiased: bool,
 ) -> Array:
-    """Return log p(x|y), (shrinkages, m, K), of each row given the others; full Σ.
+    """Return log p(x|y), (shrinkages, m, K), of each row by a model of the others, with a full Σ.
 
-    Each class has a `share` of the scatter within all classes; a share of 1 is one Σ for all.
+    The Σ of each class includes a `share` of the scatter within all classes; with a share of 1, all
+    classes have one Σ.
     """
     mean, weights = statistics.mean(), statistics.weights[:, 0]
     mean[weights <= 0] = weights @ mean / weights.sum()
@@ -83,9 +84,10 @@ def score_shares_without(
 def score_variances_without(
     statistics: Moments | Points, x: Array, y: Codes, w: Array, share: float, *, unbiased: bool
 ) -> Array:
-    """Return log p(x|y), (m, K), of each row given the others; diagonal Σ, partly pooled.
+    """Return log p(x|y), (m, K), of each row by a model of the others, with a diagonal Σ.
 
-    If some variance is zero without a row, that row gets NaN.
+    The variances of each class include a `share` of the scatter within all classes. If some
+    variance is zero without a row, that row gets NaN.
     """
     mean, weights = statistics.mean(), statistics.weights[:, 0]
     spread = np.broadcast_to(statistics.variance(), mean.shape) * weights[:, None]
@@ -124,7 +126,10 @@ def score_diagonal_without(
     floor: float,
     prior_rows: float,
 ) -> Array:
-    """Return log p(x|y), (m, K), of each row given the others; diagonal Σ, shared or separate."""
+    """Return log p(x|y), (m, K), of each row by a model of the others.
+
+    Σ is diagonal, shared or separate.
+    """
     weights, mean = moments.weights, moments.mean()
     scatter = moments.variance() * weights
     total = weights.sum(axis=0)
@@ -263,13 +268,15 @@ def positive(scale: Array) -> Array:
 
 
 class Downdate:
-    """log N(x_i; μ, Σ), with μ and Σ of all rows but i, from the eigenvectors of the scatter W.
+    """Scores log N(x_i; μ', Σ') of each row i, with μ' and Σ' estimated from all other rows.
 
-    Without row i of class k: W' = W - c vvᵀ, v = x_i - μ_k, c = w n_k / (n_k - w), and Σ' = a W' +
-    b tr(W') I with a = (1 - γ) / divisor', b = γ / (n divisor'), in units of a scale. In the basis
-    of W's eigenvectors this is a diagonal matrix plus a matrix of rank one. If W is (1 - s) times
-    that of class `only[0]` plus s = `only[1]` times that of all classes, only that class is scored,
-    and a row of another class subtracts s c vvᵀ.
+    Without row i of class k and weight w, the scatter W becomes W' = W - c vvᵀ, v = x_i - μ_k,
+    c = w n_k / (n_k - w), where n_k is the weight of the class. In units of a scale,
+    Σ' = a W' + b tr(W') I, a = (1 - γ) / divisor', b = γ / (n divisor'). In the basis of W's
+    eigenvectors this is a diagonal matrix plus a matrix of rank one.
+
+    With `only` = (j, s), only class j is scored, and W is (1 - s) times the scatter of class j plus
+    s times that of all classes. Then leaving out a row of another class subtracts s c vvᵀ.
     """
 
     def __init__(
@@ -355,5 +362,8 @@ def dots(a: Array, b: Array) -> Array:
 
 
 def outside(products: Array, b: Array, is_outside: bool) -> Array:
-    """Return the part of the products outside the basis, where Σ is b I."""
+    """Divide the dot products of what is outside the basis by b, because Σ⁻¹ is I / b there.
+
+    Return zeros if nothing is outside.
+    """
     return products / b if is_outside else np.zeros(len(b))

@@ -25,11 +25,11 @@ from genus.statistics import Array, divide, freeze
 class Form:
     """The chosen form of Σ.
 
-    `shared` is the weight of the pooled scatter in each class's: 1 is one Σ for all classes, 0 a
-    separate Σ for each. `shrinkage` is a number or "oas"; with a number, Σ is shrunk after its
-    columns are divided by `scale` (n,). `least` (n,) is the variance assumed for columns that have
-    none within classes, and zero for all others. `loss` is the mean log loss of rows that were left
-    out, and `rows` how many there were.
+    `shared` is the share of the pooled scatter in the scatter of each class: 1 is one Σ for all
+    classes, 0 a separate Σ for each. `shrinkage` is a number or "oas"; with a number, Σ is shrunk
+    after its columns are divided by `scale` (n,). `least` (n,) is the variance assumed for columns
+    that have none within classes, and zero for all others. `loss` is the mean log loss of rows that
+    were left out, and `rows` how many there were.
     """
 
     shared: float
@@ -43,9 +43,10 @@ class Form:
 
 @dataclass(frozen=True, eq=False)
 class DiagonalParameters:
-    """Means and variances, (K, n) each; `floor` (n,) is the smallest allowed variance.
+    """Means and variances, (K, n) each.
 
-    `form` is the form of Σ that was chosen, or None.
+    `floor` (n,) is the smallest allowed variance, and `raw_variance` (K, n) the variances before it
+    was applied. `form` is the form of Σ that was chosen, or None.
     """
 
     mean: Array
@@ -170,7 +171,11 @@ def score_marginal(parameters: FullParameters, x: Array) -> Array:
 
 
 class SharedScorer:
-    """log N(x; μ_k, Σ) with w = L⁻¹D⁻¹(x - c): -½|w - w_k|² = w·w_k - ½|w_k|² - ½|w|²."""
+    """Scores log N(x; μ_k, Σ) for one Σ of all classes.
+
+    With a centre c, w = L⁻¹D⁻¹(x - c) and w_k = L⁻¹D⁻¹(μ_k - c), the squared distance is
+    |w - w_k|², and -½|w - w_k|² = w·w_k - ½|w_k|² - ½|w|².
+    """
 
     def __init__(self, parameters: FullParameters) -> None:
         self.factor = factor = parameters.factors[0]
@@ -200,7 +205,7 @@ class SharedScorer:
 
 
 class RowScorer:
-    """log N(x; μ_k, Σ_k) class by class, for classes with fewer rows than columns."""
+    """Scores log N(x; μ_k, Σ_k) class by class, for classes with fewer rows than columns."""
 
     def __init__(self, parameters: FullParameters) -> None:
         self.parameters = parameters
@@ -218,11 +223,11 @@ class RowScorer:
 
 
 class SeparateScorer:
-    """log N(x; μ_k, Σ_k): triangular products for all classes at once.
+    """Scores log N(x; μ_k, Σ_k) by triangular products, for all classes at once.
 
-    With z = x - c and T_k = D⁻¹ L⁻ᵀ (upper triangular), |w_k|² = |z T_k - (μ_k - c) T_k|². Column j
-    of T_k needs only the first j entries of z, so columns are computed in blocks, for all classes
-    together.
+    With a centre c, z = x - c and T_k = D⁻¹ L⁻ᵀ (upper triangular), the squared distance from the
+    mean of class k is |z T_k - (μ_k - c) T_k|². Column j of T_k needs only the first j entries of
+    z, so columns are computed in blocks, for all classes together.
     """
 
     BLOCKS = 4

@@ -35,7 +35,7 @@ SHIFT = 16  # bits of a token within its bucket
 
 
 def packed(lessons: Sequence[Tokens]) -> bytes:
-    """Pack the tokens of lessons, each ascending.
+    """Pack the tokens of lessons; those of each lesson must be in ascending order.
 
     >>> some = [np.array([3, 500, 70_000], np.uint32), np.array([500], np.uint32)]
     >>> [each.tolist() for each in unpacked(packed(some))]

@@ -1,8 +1,8 @@
 r"""Watch a mail account: put spam into Junk, and learn from what the user moves.
 
-What is judged: each message that arrives in the inbox after the very first start, once, read or
-not. Earlier mail is left alone unless `all` is given. Unsure messages stay in the inbox, and so do
-messages that were learned as ham.
+Each message that arrives in the inbox after the very first start is judged once, whether it is
+read or not. Earlier mail is left alone unless `all` is given. Unsure messages stay in the inbox,
+and so do messages that were learned as ham.
 
 What is learned, and when:
 
@@ -16,8 +16,9 @@ What is learned, and when:
   the inbox, then another filter put it there: it is not learned, even if the whole folder is marked
   as read later.
 - The watcher's own moves are not learned. If the user takes such a message out again, it is ham.
-- A message that was judged, is read, and has stayed in the inbox for some days is ham, unless the
-  plan says otherwise. The number of such lessons is limited by that of spam. See `staying.py`.
+- A message that was judged, is read, and has stayed in the inbox for some days is learned as ham,
+  unless this is switched off (`stay` is None). The number of such lessons is limited by that of
+  spam. See `staying.py`.
 
 The watcher, the connection or the server can end at any moment without harm. The server does each
 move, atomically if it knows MOVE. A move is noted before it is requested, so that it is never taken

@@ -155,7 +155,7 @@ def spread(session: Session, classes: Any, p: NDArray[np.float64]) -> list[float
 
 
 def inputs(session: Session, one: Any) -> list[dict[str, Any]]:
-    """Return the cells of a row that can be changed, and their possible values."""
+    """Return the cells of a row that can be changed, each with its possible values."""
     version = session.now
     at = {name: i for i, name in enumerate(names_of(session))}
     used = {c.name: c for c in version.model.plan_.used if not c.part}

@@ -85,7 +85,7 @@ def precision_recall(outcome: Any, k: int, places: list[int]) -> dict[str, Any]:
 
 
 def rule(session: Session) -> dict[str, Any]:
-    """Return the decision rule: costs (K, K) by true and chosen class, and a threshold or None.
+    """Return the decision rule: the costs by true and chosen class, (K, K), and any threshold.
 
     Classes are in the order of `outcome_of`.
     """
@@ -167,7 +167,7 @@ def costs_of(labels: list[Any], costs: NDArray[np.float64]) -> dict[tuple[Any, A
 
 
 def by_threshold(outcome: Any, costs: NDArray[np.float64]) -> dict[str, Any]:
-    """Return the expected cost of each threshold of the second class, and the best threshold."""
+    """Return the expected cost of each threshold of the second class, and Bayes' threshold."""
     thresholds = np.linspace(0, 1, STEPS)
     shares = []
     for t in thresholds:

@@ -114,7 +114,7 @@ def worth(session: Session, model: Any) -> dict[str, Any] | None:
 
 
 def targets(session: Session) -> list[dict[str, Any]]:
-    """Return the columns that could be the target, the most likely ones first."""
+    """List the columns that could be the target, the most suitable ones first."""
     table = session.table
     if table is None or session.given is not None:
         return []
@@ -125,7 +125,10 @@ def targets(session: Session) -> list[dict[str, Any]]:
 
 
 def possible_targets(table: Any) -> list[dict[str, Any]]:
-    """Return the columns of a table, some of their values, and whether they suit a target."""
+    """List the columns of a table with some of their values, and a warning if one is unsuitable.
+
+    Suitable columns come first.
+    """
     import pyarrow.compute as pc
 
     found = []

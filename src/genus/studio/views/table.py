@@ -21,7 +21,7 @@ TALLEST = 2.0  # a curve is cut off at this many times the highest bar, for each
 
 
 def names_of(session: Session) -> list[str]:
-    """Return the columns in the order of the table, without the target; then parts of dates."""
+    """Return the columns of the table without the target, followed by the parts of dates."""
     columns = session.now.model.plan_.columns
     parts = [column.name for column in columns if column.part]
     if session.data is not None and session.is_own:
@@ -101,7 +101,7 @@ def made(session: Session, version: Version) -> dict[str, Any]:
 
 
 def gain(summary: Any, own: Any) -> float:
-    """Return the gain of a column by itself, in bits per row that the model has not seen.
+    """Return the gain of a column alone, in bits per row, for rows that the model has not seen.
 
     A column of texts is an expert, whose log loss is compared with that of the class shares.
     """
@@ -137,7 +137,8 @@ def of_target(session: Session) -> list[str]:
 def families_for(session: Session, kind: str) -> list[str]:
     """Return the families that a column can have.
 
-    Families of another kind need the rows: text can be modelled as words or as categories.
+    A column of categories can be modelled as texts, and texts as categories, if the studio has the
+    rows from which the model was fitted.
     """
     other = {"category": ["text"], "text": ["categorical"]}.get(kind, [])
     return [f for f in FAMILIES if is_for(f, kind)] + (other if session.is_own else [])

@@ -25,12 +25,14 @@ BIN_ROWS = 5.0  # rows of a class that a bin should have, approximately
 
 @dataclass(frozen=True, eq=False)
 class Binned:
-    """Counts by class and bin of two columns (K, B, B) and of one (K, B), and class weights (K,).
+    """Counts by class and bin, and the bin of each slot.
 
-    `bin_of` (V + 1,) is the bin of each slot, or B if the slot carries no evidence: the last slot,
-    which is for unknown values, and missing values that do not depend on the class. `column` (B,)
-    is the column of each bin, and `is_missing` marks the bins for missing values. Some of the
-    `columns` may have no bin.
+    `pairs` (K, B, B) are counts by class and by the bins of two columns, `single` (K, B) counts by
+    class and bin, and `weights` (K,) the weights of the classes. `bin_of` (V + 1,) is the bin of
+    each slot. It is B for slots that carry no evidence: the last slot, which is for unknown values,
+    and those for missing values that do not depend on the class. `column` (B,) is the column of
+    each bin, and `is_missing` (B,) marks the bins for missing values. `columns` is the number of
+    columns; some may have no bin.
     """
 
     pairs: Array
@@ -49,7 +51,7 @@ class Binned:
 def merged(
     counted: Pairs, classes: Axis, is_number: NDArray[np.bool_], keep_missing: bool = False
 ) -> Binned:
-    """Merge cells into bins; cut numbers where the class distribution changes, and then evenly.
+    """Merge the cells of each column into bins; `number_cuts` chooses those of numbers.
 
     Unless `keep_missing`, missing values have a bin only if they depend on the class.
     """

@@ -118,7 +118,7 @@ class BoostedTrees:
         return cls(columns, cuts, values, weights, ends, seen, same, origin)
 
     def check(self, columns: int, unknown: int) -> None:
-        """Raise an error unless the trees have this many columns, whose cells end at `unknown`."""
+        """Raise an error unless the trees have this many columns, and `unknown` cells in all."""
         if len(self.seen) != unknown + 1 or len(self.same) != columns:
             raise ValueError(
                 f"The trees of this model do not match its {columns} paired columns: its "
@@ -126,7 +126,7 @@ class BoostedTrees:
             )
 
     def without(self, cells: NDArray[Any]) -> BoostedTrees:
-        """Return the same trees, with some cells treated as unknown."""
+        """Return the same trees, which treat these cells as unknown."""
         seen = self.seen.copy()
         seen[cells] = False
         return replace(self, seen=seen)
@@ -178,7 +178,7 @@ def origin(sample: Sample, starts: NDArray[np.int64]) -> str:
 
 
 def alike(cells: NDArray[Any], keys: hashes.Hashes) -> NDArray[np.int64]:
-    """Return for each column (n, m) the one with the same cells that has the smallest key.
+    """Return for each of the n columns the one with the same `cells` (n, m) and the smallest key.
 
     >>> alike(np.array([[0, 1], [1, 1], [0, 1]]), np.array([9, 1, 5], dtype=np.uint64)).tolist()
     [2, 1, 2]

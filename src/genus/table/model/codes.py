@@ -48,10 +48,11 @@ class NumberCodes:
 
 @dataclass(frozen=True, eq=False)
 class NameCodes:
-    """Codes of categories: 0 if missing, one for each of the `names`, and one for all others.
+    """Codes of categories: 0 if missing, one for each of the `names`, and two for all others.
 
-    An unseen category may have a `known` hash by chance. It gets a further code, the last one,
-    because pairs count it by name and not as one of the others.
+    An unseen category gets the last code if its hash is that of a `known` one by chance: pairs
+    count categories by name, so it is not one of the others there. Otherwise it gets the code
+    before the last.
     """
 
     names: Axis
@@ -79,9 +80,10 @@ class NameCodes:
 
 @dataclass(frozen=True, eq=False)
 class CodedColumn:
-    """Column j by code: log p(x_j|k), (C, K), and its slots, (C,), if it is paired.
+    """The `scores` (C, K) of the codes of column j, and their `slots` (C,) if it is paired.
 
-    If the family's density is a `curve`, its scores are added to these.
+    The scores are log p(x_j|k). If the family's density is a `curve`, they are only the parts for
+    known and missing values, and the scores of the curve are added to them.
     """
 
     j: int

@@ -41,7 +41,7 @@ OTHERS = ""  # stands for categories that pairs do not count by name
 
 @dataclass(frozen=True, eq=False)
 class Coded:
-    """A column as codes (m,), -1 if missing, which are positions on an axis of keys."""
+    """A column as codes (m,): positions on an `axis` of keys, or -1 if missing."""
 
     axis: Axis
     codes: NDArray[np.int64]

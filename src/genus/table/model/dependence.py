@@ -48,7 +48,11 @@ class Steps:
 
     @classmethod
     def of(cls, column: Column, values: Any, weight: Array, most: int) -> Steps:
-        """Divide values into steps of about equal weight; if they are few, each is a step."""
+        """Divide a column into at most `most` steps, besides that of missing values.
+
+        Numbers get ranges of about equal weight, or a step for each if they have few values. Of
+        categories, the most frequent ones get a step each, and the others share one.
+        """
         if isinstance(values, Values):
             return cls._of_categories(values, weight, most)
         there = ~np.isnan(values)

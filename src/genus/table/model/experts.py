@@ -103,7 +103,8 @@ class Parents:
 class Curved:
     """Student t distributions by class: δ_k = offset_k + Σ_{i<=j} table[cell_i, cell_j].
 
-    log p(x|k) = constant_k - ½ (ν_k + d_k) log(1 + δ_k / ν_k).
+    log p(x|k) = constant_k - ½ (ν_k + d_k) log(1 + δ_k / ν_k), with ν_k degrees of `freedom` and
+    d_k `features`. δ_k is a squared distance from the class mean.
     """
 
     name: str
@@ -151,8 +152,9 @@ class Informed:
 class Experts:
     """All experts that are solved from counts of pairs.
 
-    `known` (V + 1,) marks the slots that carry evidence. `curved` holds the two curved experts side
-    by side, as one expert with twice as many classes. `basis` is what all were solved from.
+    `known` (V + 1,) marks the slots that carry evidence. `curved` holds the two curved experts as
+    one expert with 2K classes: first those of the one, then those of the other. `basis` is what all
+    were solved from.
     """
 
     bins: Additive
@@ -234,7 +236,10 @@ def log_shares(binned: Binned) -> Array:
 
 
 def parents(binned: Binned, shares: Array) -> Parents:
-    """Return log p(v|u,k) for bins v given u, shrunk towards p(v|k); the diagonal is log p(u|k)."""
+    """Solve the expert of parents: the table of log p(v|u,k) for bins v and u of two columns.
+
+    The shares are shrunk towards p(v|k), and the diagonal of the table is log p(u|k).
+    """
     B, K = binned.size, len(binned.weights)
     given = binned.pairs.transpose(1, 2, 0) + BACK_OFF * np.exp(shares[:B])
     given /= binned.single.T[:, None] + BACK_OFF
@@ -250,11 +255,12 @@ def parents(binned: Binned, shares: Array) -> Parents:
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """Numeric features of cells: `table` (V + 1, d), and their moments by class.
+    """The features of the cells, `table` (V + 1, d), and the moments of the rows' features.
 
-    The table is sparse, because a cell has only the features of its own column. The moments are
-    `weights` (K,), `means` (K, d) shrunk towards the pooled mean, `scatter` (K, d, d) about the
-    class means, and the `pooled` covariance (d, d). `column` (d,) is the column of each feature.
+    The table is sparse, because a cell has only the features of its own column. The features of a
+    row are the sum of those of its cells. Their moments are the `weights` of the classes (K,), the
+    class `means` (K, d) shrunk towards the pooled mean, the `scatter` (K, d, d) about the class
+    means, and the `pooled` covariance (d, d). `column` (d,) is the column of each feature.
     """
 
     table: csr_array
@@ -274,7 +280,10 @@ class Features:
         column: NDArray[np.intp],
         ridge: float,
     ) -> Features:
-        """Compute Σφ and Σφφᵀ, φ = Σ_j table[cell_j], from counts (K, V, V) of pairs of cells."""
+        """Compute the moments from counts (K, V, V) of pairs of cells.
+
+        They follow from Σφ and Σφφᵀ, where φ = Σ_j table[cell_j] are the features of a row.
+        """
         φT = table[:-1].T.tocsr()
         weights = np.einsum("kvv->k", counts) / max(columns, 1)
         single = np.einsum("kvv->kv", counts)
@@ -341,9 +350,10 @@ def inverse(factor: tuple[Array, bool]) -> Array:
 
 
 def curved(all_features: Sequence[Features], priors: Sequence[float]) -> Curved:
-    """Solve one curved expert for each set of features, side by side.
+    """Solve one curved expert for each set of features; return them as one expert.
 
-    They share a table, so that one lookup of two cells serves all of them.
+    They share a table, so that one lookup of two cells serves all of them. The classes of the
+    experts follow one after another.
     """
     V, K = all_features[0].table.shape[0], len(all_features[0].weights)
     table = np.empty((V, V, K * len(all_features)))
@@ -353,10 +363,11 @@ def curved(all_features: Sequence[Features], priors: Sequence[float]) -> Curved:
 
 
 def bent(features: Features, prior: float, table: Array) -> tuple[Array, Array, Array, Array]:
-    """Return offset, ν, constant and d by class; the pooled covariance counts as `prior` rows.
+    """Return offset, ν, constant and d of `Curved`, and write its `table` (V + 1, V + 1, K).
 
-    δ = (φ - μ)ᵀP(φ - μ) / width for φ = Σ_i a_i: Σ_ij a_iᵀPa_j - 2 Σ_i a_iᵀPμ + μᵀPμ. Its terms for
-    pairs of cells are written to the `table` (V + 1, V + 1, K).
+    The features of a row are φ = Σ_i a_i, the sum of those of its cells. With the mean μ and the
+    inverse covariance P of a class, in which the pooled covariance counts as `prior` rows,
+    δ = (φ - μ)ᵀP(φ - μ) / width, and (φ - μ)ᵀP(φ - μ) = Σ_ij a_iᵀPa_j - 2 Σ_i a_iᵀPμ + μᵀPμ.
     """
     a, (V, d) = features.table, features.table.shape
     K = len(features.weights)

@@ -66,7 +66,7 @@ class Numbers:
         return np.maximum(self._scores(values, relative=True), LEAST)
 
     def common(self, values: Array) -> Array:
-        """Return the term that `score` leaves out, (m,)."""
+        """Return the term of log p(x|k) that `score` leaves out, (m,)."""
         full, relative = (self._scores(values, one)[:, 0] for one in (False, True))
         known = np.isfinite(relative)
         term = np.subtract(full, relative, out=np.zeros(len(full)), where=known)
@@ -84,9 +84,9 @@ class Numbers:
 
 @dataclass(frozen=True, eq=False)
 class Bins(Numbers):
-    """Numbers in bins; all classes have the same density within a bin.
+    """Numbers in bins; within a bin, the density is the same for all classes.
 
-    Outside the range that was seen, the density decays with the width of the outer bin.
+    Outside the range that was seen, the density decays; the wider the outer bin, the slower.
     """
 
     @property
@@ -111,7 +111,7 @@ class Bins(Numbers):
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """Values modelled by a categorical family on an `axis`; numbers are found by their cells."""
+    """Values modelled by a categorical family; numbers are looked up by their cells."""
 
     axis: Axis
     family: Any
@@ -120,7 +120,7 @@ class Values:
 
     @property
     def steps(self) -> Axis | None:
-        """The values with scores of their own; for numbers, the ends of their cells."""
+        """The values that have their own scores; for numbers, the ends of the cells."""
         if self.grid is None:
             return self.axis
         keys = self.grid.keys(self.axis)
@@ -154,7 +154,9 @@ class Values:
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """Shares of values by class, log_p (V, K); numbers are divided at `steps` (V - 1,).
+    """The logarithms of shares of values by class, `log_p` (V, K).
+
+    Numbers are divided into V ranges at `steps` (V - 1,).
 
     A wide table keeps these for columns with little information, instead of a family.
     """
@@ -180,12 +182,12 @@ Distribution = Numbers | Values
 
 @dataclass(frozen=True, eq=False)
 class Marginal:
-    """The `family` and distribution of one column, and the gain of every candidate, in nats.
+    """The `family` and distribution of one column, and the `gains` of all candidates, in nats.
 
-    `absent` (2, K) holds log p(there|k) and log p(missing|k), or zeros if missing values carry no
-    evidence; `missing_gain` is their gain. `missing` (K,) are the shares of rows with missing
-    values. `best` is the distribution with the largest gain. A column that was not solved has its
-    counts, `counted`, instead.
+    `absent` (2, K) holds log p(known|k) and log p(missing|k), or zeros if missing values carry no
+    evidence; `missing_gain` is the gain of this evidence. `missing` (K,) is the share of each
+    class's rows in which the value is missing. `best` is the distribution with the largest gain. If
+    the column was screened out, no family was solved, and `counted` has its counts instead.
     """
 
     family: str
@@ -212,7 +214,7 @@ class Marginal:
         return self.distribution.score(there)
 
     def common(self, values: Any) -> Array:
-        """Return the term that is the same for all classes, (m,)."""
+        """Return the term of log p(x_j|k) that `score` leaves out, (m,)."""
         if self.distribution is None:
             return np.zeros(len(values))
         distribution = self.distribution
@@ -270,7 +272,7 @@ class Counted:
 
     @cached_property
     def pairs(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
-        """The class, cell and count of every pair with rows, (P,) each."""
+        """The class, the cell and the count of every pair of them that has rows, (P,) each."""
         k, v = np.nonzero(self.counts > 0)
         return k, v, self.counts[k, v]
 
@@ -465,7 +467,8 @@ def gain_of(
 ) -> float:
     """Return the mean leave-one-out estimate of log p(k|x) - log p(k) over rows.
 
-    There are n (P,) rows of class k (P,) at x (P, 1).
+    The rows are given as P distinct pairs of a class and a value: n[i] rows have the class k[i] and
+    the value x[i]. n and k are (P,), and x is (P, 1).
     """
     weights = class_weights(k, n, len(statistics.classes))[:, 0]
     total = weights.sum()
@@ -489,7 +492,10 @@ def gain_of(
 def leave_one_out(
     family: Any, statistics: Any, parameters: Any, x: NDArray[Any], k: NDArray[np.intp], w: Array
 ) -> Array:
-    """Return log p(x|k), (P, K), after leaving a row of weight w out of its own class."""
+    """Return log p(x|c) for each class c, (P, K), after leaving the row out of its own class k.
+
+    There are P rows with values x, classes k and weights w.
+    """
     classes = statistics.classes
     scores = family.leave_one_out(statistics, parameters, x, k, w)
     scores = np.full((len(k), len(classes)), np.nan) if scores is None else scores
@@ -501,7 +507,7 @@ def leave_one_out(
 
 
 def missing_evidence(counted: Counted) -> tuple[Array, float, Array]:
-    """Return log p(known|k) and log p(missing|k), (2, K), their gain, and the shares missing, (K,).
+    """Return log p(known|k) and log p(missing|k), (2, K), their gain, and p(missing|k), (K,).
 
     If there is no gain, the logarithms are replaced by zeros.
     """

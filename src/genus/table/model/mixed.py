@@ -68,7 +68,7 @@ class Block:
     parameters: Any
 
     def scores(self, X: Frame) -> Iterator[tuple[int, Array]]:
-        """Yield each column's part of log p(x|k), (m, K), with a share of the constant."""
+        """Yield each column's part of log p(x|k), (m, K), with an equal share of the constant."""
         x = np.stack([X.columns[j] for j in self.columns], axis=1)
         terms, rest = TOGETHER.contributions(self.parameters, x)
         for i, j in enumerate(self.columns):
@@ -159,7 +159,7 @@ class MixedParameters:
 
     @cached_property
     def importance(self) -> Array:
-        """How far each column moves the log-odds, (n,), averaged over the reference."""
+        """How far each column moves the log-odds, (n,), averaged over the `reference` rows."""
         assert self.solved_by is not None
         X, weight = self.reference
         return self.solved_by.explained(self, X, is_rough=True).strength(weight)
@@ -208,7 +208,7 @@ class Mixed:
     def counted_as(self, counting: Mapping[str, Any]) -> Mixed:
         """Return the same family for counts that were made with another sample or other n-grams.
 
-        Raises ValueError if the counts differ in other options, or cannot be calibrated.
+        Raise ValueError if the counts differ in other options, or cannot be calibrated.
         """
         if self.how.sample and not counting["sample"] and not counting["belief"]:
             raise ValueError(
@@ -372,12 +372,14 @@ class Mixed:
         trees: Array | None = None,
         linear: Array | None = None,
     ) -> Array:
-        """Return log p_g(k|x) by expert, (m, K, G).
+        """Return each expert's score of each class, (m, K, G).
 
         The experts are the product of families, the experts of pairs, the trees, the linear expert
-        of wide tables, and every column of texts. Columns without pairs contribute the same to all
-        experts of pairs and to the trees. `trees` and `linear` (m, K) are scores of these experts,
-        if they are not those of the parameters.
+        of wide tables, and every column of texts. The score is log p_g(k|x). For texts it is
+        log p(text|k) minus its mean over the classes: it does not include the class shares, and is
+        not normalised. Columns without pairs contribute the same to all experts of pairs and to the
+        trees. `trees` and `linear` (m, K) are the scores of these two experts, for parameters that
+        do not have them, as in cross-validation.
         """
         p = parameters
         by_column = self._by_column(p, X)
@@ -441,9 +443,9 @@ class Mixed:
         return plain + [TEXT + self.how.plan.used[j].name for j in parameters.texts]
 
     def _by_column(self, parameters: MixedParameters, X: Frame) -> Array:
-        """Return log p(x_j|k) by the families of columns, (m, n, K); zeros for texts.
+        """Return log p(x_j|k) of each column by its family, (m, n, K), with zeros for texts.
 
-        In a block, each column has its own part, and a share of the constant.
+        The columns of a block get the terms of their joint density (see `Block.scores`).
         """
         out = np.zeros((len(X), len(parameters.marginals), len(parameters.log_share)))
         for j, marginal in enumerate(parameters.marginals):
@@ -501,10 +503,10 @@ class Mixed:
         return terms, self.log_likelihood(parameters, X) - terms.sum(axis=1)
 
     def _terms(self, parameters: MixedParameters, X: Frame) -> Array:
-        """Return the terms of a product of families, (m, n, K); a tree's pair terms are halved.
+        """Return the columns' terms in a product of families, (m, n, K).
 
-        Columns that are modelled jointly have one joint density; each gets its part of it, which
-        depends on all columns of the block.
+        A term of a pair of columns in a tree is halved between them. Columns that are modelled
+        jointly get parts of one density; each part depends on all columns of the block.
         """
         terms = self._by_column(parameters, X)
         if parameters.tree is not None:
@@ -535,7 +537,7 @@ class Mixed:
     def by_word(
         self, parameters: MixedParameters, X: Frame, terms: Array
     ) -> dict[str, list[dict[str, Array]]]:
-        """Return the contributions of known words, (K,) each: by column, a dictionary for each row.
+        """Return the contributions (K,) of known words, as a dictionary for each row, by column.
 
         With weights, they are scaled to their column's contributions in `terms` (m, n, K).
         """

@@ -50,7 +50,7 @@ MOST_CODES = 4096  # columns with more codes are kept out of the shared table
 
 @dataclass(frozen=True, eq=False)
 class Listed:
-    """The rows of column j in the shared table: their `scores` (rows, K) and slots (rows,).
+    """The rows of column j in the shared table, with `scores` (rows, K) and `slots` (rows,).
 
     There is a row for each code or, if there are too many codes, for each slot; `row_of` (codes,)
     maps codes to rows.
@@ -192,7 +192,7 @@ class Scorer:
 
     @cached_property
     def _linear_parts(self) -> dict[int, Array]:
-        """The parts of codes of categories in the score of the linear expert, by column."""
+        """By column of categories: the part of each code in the score of the linear expert."""
         if self.linear is None:
             return {}
         found = {

@@ -107,7 +107,7 @@ class Cells:
 
 
 def missing_gains(columns: Sequence[Counted], rows: Array) -> Array:
-    """Return the information of missing values about the class, (n,), in nats per row, ≥ 0."""
+    """Return the information of missing values about the class, (n,), 0 or more nats per row."""
     there = np.stack([column.there for column in columns], axis=1)
     counts = np.stack([there, np.maximum(rows[:, None] - there, 0.0)], axis=2)
     starts = np.arange(0, 2 * len(columns), 2)
@@ -115,7 +115,9 @@ def missing_gains(columns: Sequence[Counted], rows: Array) -> Array:
 
 
 def information(counts: Array, starts: NDArray[np.intp]) -> Array:
-    """Return the mutual information of bins (K, V), corrected for chance, by column, (n,).
+    """Return the mutual information of each column and the class, (n,), corrected for chance.
+
+    `counts` (K, bins) are those of the bins of all columns; those of column j begin at starts[j].
 
     >>> counts = np.array([[4.0, 0.0, 2.0, 2.0], [0.0, 4.0, 2.0, 2.0]])
     >>> information(counts, np.array([0, 2])).round(2)

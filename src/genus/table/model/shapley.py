@@ -50,7 +50,7 @@ from genus.table.model.submodels import Evidence, Route, Submodels
 TARGET = 0.05  # nats: the median over rows of the error of the least exact column
 ROUGH, FEWEST, MOST = 2, 3, 16  # quartets: for means over rows, and limits for one row
 PILOT = 64  # rows whose variation decides the number of quartets
-MOST_NUMBERS = 80_000  # numbers computed for a row, over all quartets
+MOST_NUMBERS = 40_000  # numbers computed for a row, over all quartets
 ROUTE_BYTES = 1 << 26  # bytes of the orders that are factorised at a time
 CHUNK = 1 << 20  # numbers that each thread computes at a time
 

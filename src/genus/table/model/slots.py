@@ -35,7 +35,7 @@ class Slots:
         return cls(plan, columns, keys, np.cumsum([0, *(1 + len(k) for k in keys)], dtype=np.int64))
 
     def place(self, X: Frame) -> Cells:
-        """Return the slots of paired columns by row, (n, m); the last slot means unknown."""
+        """Return the slots of paired columns in each row, (n, m); the last slot means unknown."""
         out = np.empty((len(self.columns), len(X)), dtype=np.uint16)
         for row, j in zip(out, self.columns, strict=True):
             row[:] = self.of_column(j, X.columns[j])

@@ -1,13 +1,13 @@
 """The model of some columns of a table, from the same counts and with the same weights.
 
 What would the probability of a class be if only some columns were known? A generative model answers
-this by summing the others out. The family of an unknown column is left out of the product. In the
-mean of one-dependence estimators, an unknown child is left out, too. The term of an unknown parent
-is replaced by the product of single columns, so that a parent without information changes nothing
-when it becomes known. (Summing out its values would take twenty times as long.) In a tree that asks
-for an unknown column, both answers are possible; the contributions of columns to the trees' score
-are its exact Shapley values, which are the same in all orders. A Gaussian of some columns has their
-means and their part of Σ:
+this by summing over all values of the other columns. The family of an unknown column is left out of
+the product. In the mean of one-dependence estimators, an unknown child is left out, too. The term
+of an unknown parent is replaced by the product of single columns, so that a parent without
+information changes nothing when it becomes known. (Summing out its values would take twenty times
+as long.) In a tree that asks for an unknown column, both answers are possible; the contributions of
+columns to the trees' score are its exact Shapley values, which are the same in all orders. A
+Gaussian of some columns has their means and their part of Σ:
 
     log N(x_S; μ_S, Σ_SS) = -½ Σ_i (z_i² + log L_ii²) over S,   z = L⁻¹(x - μ),   Σ = LLᵀ
 
@@ -62,11 +62,16 @@ BINS, PARENTS, LINEAR, CURVED, TREES = (
 class Gaussians:
     """The linear and the curved expert over some features, factorised in the order of columns.
 
-    `at` are the positions of the features, and `starts` (s,) are where those of each column begin;
-    a column may have none. `shared` is the factor L of the pooled covariance, and `own` has that of
-    each class; `drawn` (K, d) is L⁻¹μ with the pooled L. `constant` (s + 1, 2, K) is the part of
-    the scores that does not depend on the row, and `size` (s + 1, K) is ν + d for the first
-    columns.
+    Only d of the features are used: those of the s columns in the order. `at` (d,) are their
+    positions among all features, and the features of each column begin at `starts` (s,); a column
+    may have none. `means` (K, d) are the class means μ.
+
+    The linear expert has the factor L of the pooled covariance, `shared` (d, d), and `drawn`
+    (K, d), L⁻¹μ. The curved expert is a Student t distribution for each class k: `own` has the
+    factors of the class covariances, `freedom` (K,) the degrees of freedom ν_k, and `width` (K,)
+    the divisor of squared distances. `size` (s + 1, K) is ν_k plus the number of features of the
+    first 0, 1, …, s columns. `constant` (s + 1, 2, K) is the part of both experts' scores that
+    does not depend on the row.
     """
 
     at: NDArray[np.intp]
@@ -101,7 +106,7 @@ class Gaussians:
         return cls(at, ends - sizes, shared, own, drawn, means, features.width, ν, ν + d, constant)
 
     def scores(self, φ: Array) -> Array:
-        """Return both experts' scores given the first s columns, for each s, (s + 1, m, 2, K)."""
+        """Return both experts' scores given the first 0, 1, …, s columns, (s + 1, m, 2, K)."""
         x, K = φ[:, self.at].T, len(self.own)
         out = np.empty((len(self.starts) + 1, len(φ), 2, K))
         z = solve_lower(self.shared, x)
@@ -115,7 +120,7 @@ class Gaussians:
         return out
 
     def _first(self, terms: Array) -> Array:
-        """Sum terms (d, m) over the features of the first s columns, for each s, (s + 1, m)."""
+        """Sum terms (d, m) over the features of the first 0, 1, …, s columns, (s + 1, m)."""
         if len(terms) == 0:
             return np.zeros((len(self.starts) + 1, terms.shape[1]))
         own = np.add.reduceat(terms, np.minimum(self.starts, len(terms) - 1), axis=0)
@@ -125,7 +130,7 @@ class Gaussians:
 
 @dataclass(frozen=True, eq=False)
 class Route:
-    """An order of columns, with experts factorised in it.
+    """An order of columns, with the Gaussian experts factorised in this order.
 
     `paired` are the positions of the columns among the paired ones, -1 for others.
     """
@@ -139,12 +144,15 @@ class Route:
 class Evidence:
     """The scores of m rows that do not depend on the order of columns.
 
-    `alone` (n, m, K) are the scores of families, and `texts` (n, m, K) the weighted text scores.
-    For paired columns: `bins` (p, m, K); for every two of them `given` (p, p, m, K), log
-    p(x_j|x_i,k) with parent i. `parent` (p, m) marks the columns of a row that are parents;
-    `features` (m, d) are those of experts, `share` (m,) is the share of columns that are known, and
-    `trees` (p, m, K) are the contributions of columns to the trees' score. `linear` (n, m, K) are
-    the columns' parts in the linear expert of a wide table; None for other tables.
+    For each column, `alone` (n, m, K) is the score of its family, and `texts` (n, m, K) its
+    weighted score as a text. `linear` (n, m, K) is its part in the linear expert of a wide table,
+    or None for other tables.
+
+    For each paired column, `bins` (p, m, K) is log p(x_j|k) by bins, `parent` (p, m) says whether
+    it is a parent in a row, and `trees` (p, m, K) is its contribution to the trees' score. `given`
+    (p, p, m, K) is log p(x_j|x_i,k) by parent i and column j. `share` (m,) is the share of paired
+    columns that are known, and `features` holds the features of rows for the Gaussian experts,
+    (m, d) for each set of features.
     """
 
     X: Frame
@@ -161,7 +169,7 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class Submodels:
-    """The models of all subsets of columns, for parameters with weights."""
+    """Scores rows as if only some columns were known, with the weights that experts have."""
 
     family: Mixed
     parameters: MixedParameters
@@ -199,7 +207,7 @@ class Submodels:
 
     @property
     def offset(self) -> Array:
-        """The score of each class before any column is known, apart from its share, (K,)."""
+        """The score of each class, (K,), before any column is known, without the class share."""
         p = self.parameters
         return p.constant + (p.scorer.weights.sum() - 1) * p.log_share
 
@@ -257,10 +265,10 @@ class Submodels:
         return Route(order, paired, tuple(experts))
 
     def scores(self, rows: Evidence, route: Route, constants: Array) -> Array:
-        """Return log((1 - doubt) p(k|x_S) / p(k) + doubt) for the first columns, (s + 1, m, K).
+        """Return log((1 - doubt) p(k|x_S) / p(k) + doubt), (s + 1, m, K).
 
-        `constants` (n, K) is each column's part of the `offset`; with no column known, nothing is
-        added.
+        S are the first 0, 1, …, s columns of the route. `constants` (n, K) is each column's part of
+        the `offset`; with no column known, nothing is added.
         """
         p, order = self.parameters, route.order
         assert p.weights is not None
@@ -296,7 +304,7 @@ class Submodels:
             said[:, :, TREES] += summed(rows.trees[place])[first]
 
     def _alone(self, rows: Evidence, order: Order) -> Array:
-        """Return family scores by column, (s, m, K); in a block, given the columns before."""
+        """Return families' scores by column, (s, m, K); in a block, given the columns before it."""
         alone, K = rows.alone[order], rows.alone.shape[2]
         for block in self.parameters.blocks:
             before = np.zeros((len(rows.X), K))
@@ -311,7 +319,7 @@ class Submodels:
 
 
 def over_parents(rows: Evidence, order: Order) -> Array:
-    """Return the log of the mean over parents, given the first s columns, (s + 1, m, K)."""
+    """Return the log of the mean over parents, given the first 0, …, s columns, (s + 1, m, K)."""
     parents = np.zeros((len(order) + 1, *rows.alone.shape[1:]))
     alone = summed(rows.bins[order])
     unknown = rows.parent.sum(axis=0).astype(np.float64)  # parents that are still unknown

@@ -37,8 +37,8 @@ FARTHEST = 700.0  # numbers further out than this many bin widths are treated as
 class Within:
     """The distribution of a column's numbers within each bin, the same for all classes.
 
-    `low` and `high` (bins,) bound the bins. The cells `keys` of a grid hold `counts` rows each, and
-    `bin_of` (cells,) is their bin.
+    `low` and `high` (bins,) are the bounds of the bins. `keys`, `counts` and `bin_of` (cells,) are
+    the cells of the grid, the number of rows in each, and its bin.
     """
 
     low: Array
@@ -132,7 +132,7 @@ class Tree:
         return total
 
     def sample(self, k: int, n: int, rng: np.random.Generator) -> Iterator[tuple[int, Any]]:
-        """Yield the position of each paired column, and n values of class k, None if missing."""
+        """Yield the position of each paired column, and n drawn values; None if missing."""
         bins = np.empty((len(self.parent), n), dtype=np.intp)
         for j in self.order:
             own = np.arange(self.first[j], self.first[j + 1])

@@ -84,11 +84,12 @@ class Weights:
 
 @dataclass(frozen=True, eq=False)
 class Weighing:
-    """The learned weights, the `combinations` that score texts, and the out-of-fold scores.
+    """What was learned from the sample: weights, `combinations` that score texts, and experts.
 
-    `losses` (G,) are the log losses of single experts, and `worth` has the scores of all experts
-    together. `outcome` has the probabilities of the rows, unless the model was loaded from a file.
-    `trees` grew from these rows, and the expert `linear` of wide tables was solved from them.
+    `trees` grew from the rows of the sample, and the expert `linear` of wide tables was solved from
+    them. All scores are out of fold: `losses` (G,) are the log losses of single experts, and
+    `worth` has the scores of all experts together. `outcome` has the probabilities of the rows; it
+    is None if the model was loaded from a file.
     """
 
     weights: Weights
@@ -168,7 +169,7 @@ class OutOfFold:
     linear: WideLinear | None
 
     def losses(self, names: Sequence[str]) -> Array:
-        """Return the log loss of each expert alone, (G,); texts are scored with class shares."""
+        """Return the log loss of each expert alone, (G,); for texts, with the class shares."""
         share = np.log(shares(self.y, self.weight, self.F.shape[1]))
         is_text = np.array([name.startswith(TEXT) for name in names], dtype=float)
         said = log_softmax(self.F + is_text * share[:, None], axis=1)
@@ -187,7 +188,7 @@ class Drawn:
 
     @classmethod
     def of(cls, family: Mixed, statistics: Compound, classes: Axis) -> Drawn | None:
-        """Take as many rows as can be scored; None unless they have two or more classes."""
+        """Take as many rows as can be scored; return None if they are of fewer than two classes."""
         judges = len(family.names) + len(family.how.plan)
         most = max(MOST_CELLS // (len(classes) * judges), FEWEST)
         sample = statistics["sample"].smallest(most)
@@ -294,7 +295,7 @@ def grown(
 def trees_for(
     trees: BoostedTrees | None, family: Mixed, statistics: Compound, classes: Axis
 ) -> BoostedTrees | None:
-    """Return the trees if they grew from this sample, or if it is dropped; else grow new ones."""
+    """Return the trees if they grew from this sample or it was not kept; else grow new ones."""
     if trees is None:
         return None
     slots = Slots.of(family.how.plan, statistics["pairs"])
@@ -323,7 +324,7 @@ def over_all_columns(
 def linear_for(
     linear: WideLinear | None, family: Mixed, statistics: Compound, classes: Axis
 ) -> WideLinear | None:
-    """Return the expert if it was solved from this sample, or if it is dropped; else a new one."""
+    """Return the expert if it was solved from this sample or it was not kept; else a new one."""
     if linear is None:
         return None
     sample = statistics["sample"]
@@ -342,9 +343,10 @@ def evidence(
     trees: tuple[BoostedTrees, Cells] | None,
     linear: Array | None,
 ) -> tuple[Array, NDArray[np.bool_]]:
-    """Return the out-of-fold evidence of experts, and which rows have a class of other folds.
+    """Return the out-of-fold evidence of experts, and which rows have a class that was learned.
 
-    `linear` (m, K) are the out-of-fold scores of the expert of wide tables.
+    A class whose rows are all in one fold is not learned when this fold is scored. `linear` (m, K)
+    are the out-of-fold scores of the expert of wide tables.
     """
     y, classes = dealt.y, dealt.classes
     F = np.zeros((len(y), len(classes), len(family.names)))

@@ -2,7 +2,7 @@
 
 Pairs of cells are counted for about a hundred columns at most, and for fewer if there are many
 classes. If a table has more columns, the experts of pairs do not see all of them, and the product
-of families counts what several columns say together once for each column. This expert sees all
+of families counts information that several columns share once for each column. This expert sees all
 columns. It is linear discriminant analysis of the rows in the sample, with a shrunk covariance:
 
     x|k ~ N(μ_k, Σ),   Σ = S + λI,   S = AᵀA / (N - K)
@@ -11,7 +11,7 @@ where the rows of A are those of the sample minus the mean of their class, times
 weight. Features are the numbers, standardised and cut off at ±4, and an indicator of each category.
 
 Such scores are far too confident if there are many features, so they are multiplied by the
-temperature that has the lowest log loss out of fold.
+temperature τ that has the lowest log loss out of fold.
 
 The score is a sum over columns: each gets an equal share of the constant of a class. The part of a
 missing value is left out. So the parts are exact Shapley values.
@@ -122,7 +122,7 @@ class Features:
         return out
 
     def blocks(self, X: Frame) -> Iterator[tuple[Any, Array, NDArray[np.bool_]]]:
-        """Yield the features of some columns at a time: where they are, and which are known.
+        """Yield the positions and values of features, and which are known, some columns at a time.
 
         Columns of categories that a scorer has encoded are passed over.
         """
@@ -179,7 +179,7 @@ class WideLinear:
         return cls(features, slope, constant / max(features.columns, 1))
 
     def check(self, plan: Plan) -> None:
-        """Raise an error unless there is one feature for each column of numbers in a plan."""
+        """Raise an error unless the numbers of features fit the kinds of columns in a plan."""
         sizes = np.diff(self.features.starts).tolist()
         kinds = [column.kind for column in plan.used]
         expected = {"number": (1, 1), "category": (0, MOST_PAIRED), "text": (0, 0)}
@@ -205,7 +205,7 @@ class WideLinear:
         return total
 
     def column(self, j: int, values: Any) -> Array:
-        """Return the part of a column in the scores, (m, K)."""
+        """Return the part of the scores that is due to column j, (m, K)."""
         own = slice(*self.features.starts[j : j + 2].tolist())
         if own.start == own.stop:
             return np.zeros((len(values), len(self.share)))

@@ -191,7 +191,8 @@ def from_files(given: Sequence[str], encoding: str = "utf-8") -> Source:
     (kind,) = kinds
     if left and not format_named(kind).parts:
         raise TableError(
-            f"{name}: {kind} files have no parts. Leave out the # and what follows it."
+            f"{name}: a {kind} file holds one table, so # cannot choose another. Leave out the # "
+            "and what follows it."
         )
     base = os.path.commonpath([base_of(path) for path, _ in parts])
     return format_named(kind).open(Files(name, paths, base, left, encoding))
