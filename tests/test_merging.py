@@ -343,6 +343,16 @@ def test_samples_merge_in_any_order(one: Any, two: Any, three: Any) -> None:
     assert len(set((a + b + c).hashes.tolist())) <= 8
 
 
+@given(hashed, hashed)
+def test_rows_of_weight_zero_take_no_place_in_a_sample(some: Any, none: Any) -> None:
+    h = np.array([row[0] for row in some + none], dtype=np.uint64)
+    weight = np.repeat([1.0, 0.0], [len(some), len(none)])
+    axis = np.array(["a", "b"])
+    codes = np.searchsorted(axis, [row[1] for row in some + none])
+    found = Sample.of(4, axis, codes, weight, h, lambda rows: (h[rows, None].astype(int), ()))
+    assert found == counted(*zip(*some, strict=True))
+
+
 @given(hashed)
 def test_what_is_chosen_from_survives_forgetting_while_enough_is_left(rows: Any) -> None:
     rows = sorted(set(rows))
