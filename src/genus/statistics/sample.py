@@ -126,12 +126,11 @@ class Sample:
     ) -> Sample:
         """Sample rows by their hashes (m,); `encode` returns the cells and bags of rows."""
         hashes = np.minimum(hashes, np.uint64(EVERY - 1))
-        if weight is not None:
-            hashes = np.where(weight == 0, np.uint64(EVERY), hashes)
+        counted = np.arange(len(hashes)) if weight is None else np.flatnonzero(weight)
         limit = EVERY
-        if len(hashes) > 2 * size:
-            limit = limit_of(np.sort(hashes), np.zeros(len(hashes), np.int64), size)
-        rows = np.flatnonzero(hashes < np.uint64(limit))
+        if len(counted) > 2 * size:
+            limit = limit_of(np.sort(hashes[counted]), np.zeros(len(counted), np.int64), size)
+        rows = counted[hashes[counted] < np.uint64(limit)]
         if len(rows) == 0:
             return cls(size, limit=limit)
         cells, bags = encode(rows)
