@@ -22,7 +22,7 @@ from genus.stacking import layer
 from genus.stacking.dealing import Dealt, floored
 from genus.stacking.layer import Rows
 from genus.stacking.prior import Prior, around_multiple
-from genus.stacking.stack import stack
+from genus.stacking.stack import doubted, stack
 from genus.statistics import Compound, Tally
 from genus.text.model.choosing import judged, prior_of
 from genus.text.model.combination import mixture, plain
@@ -324,3 +324,13 @@ def test_rows_that_say_nothing_leave_the_shares() -> None:
     assert_array_equal(found.weights, 0)
     p = np.exp(found.constant - np.logaddexp(*found.constant))
     assert p[1] == pytest.approx(0.2, abs=0.02)
+
+
+def test_the_doubt_has_half_a_mislabelled_row_and_half_a_correct_one_more() -> None:
+    """The fixed point of expectation maximisation with Jeffreys' prior, up to its tolerance."""
+    rng = np.random.default_rng(4)
+    own, weight = rng.uniform(0.001, 1, 30), rng.uniform(0.5, 2, 30)
+    share = np.full(30, 0.5)
+    ε = doubted(own, share, weight)
+    odd = ε * share / ((1 - ε) * own + ε * share)
+    assert_allclose(ε, (weight @ odd + 0.5) / (weight.sum() + 1), rtol=2e-3)
