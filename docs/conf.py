@@ -153,7 +153,7 @@ html_show_search_summary = False  # fetches pages, which fails for files on a di
 ziamath = find_spec("ziamath")
 fonts = Path(ziamath.origin).parent / "fonts" if ziamath and ziamath.origin else HERE / "_static"
 html_static_path = ["_static", str(fonts / "STIXTwoMath-Regular.ttf")]
-html_js_files = ["copy.js", "breaks.js"]
+html_js_files = ["copy.js", "breaks.js", "pictures.js"]
 html_favicon = "_static/logo.svg"
 html_math_renderer = "mathml"
 THIN = '<mspace width="0.17em"/>'  # as in log p, and not as in exp(x)

@@ -324,6 +324,17 @@ def test_signs_stay_on_the_line_of_their_formula(browser: Any, site: Path) -> No
     assert all(abs(gap) < 5 for gap in found)
 
 
+def test_a_screenshot_opens_to_be_enlarged(browser: Any, site: Path) -> None:
+    for scheme in ("light", "dark"):
+        chromium.emulate(browser, 390, scheme)
+        browser.get((site / "studio.html").as_uri())
+        links = """return [...document.querySelectorAll('article p > a.image-reference')]
+            .filter((link) => link.firstChild.checkVisibility()).map((link) => link.href)"""
+        shown = [link.rpartition("/")[2] for link in browser.execute_script(links)]
+        assert len(shown) == 4
+        assert all(("dark" in name) == (scheme == "dark") for name in shown)
+
+
 def test_the_button_copies_what_can_be_pasted(browser: Any, site: Path) -> None:
     """Without prompts, and without output."""
     browser.get((site / "notes" / "bayes.html").as_uri())

@@ -1,6 +1,7 @@
 // On a phone, names in tables and headings break where a person would: after a bracket, before a capital.
 "use strict";
 
+const WIDE = 16; // characters of a name that is broken before its capitals, too
 const LONG = 24; // characters of a cell that is not to become a narrow column
 const AFTER = /(?<=[_.,:=/([{])(?=[^_.,:=/\s)\]}])/;
 const BEFORE = /(?<=[a-z_.])(?=[A-Z])/;
@@ -16,7 +17,10 @@ function allowBreaks(element, where) {
 }
 
 function allowAll() {
-  for (const code of document.querySelectorAll("article td code")) allowBreaks(code, AFTER);
+  for (const code of document.querySelectorAll("article td code")) {
+    allowBreaks(code, AFTER);
+    if (code.textContent.length > WIDE) allowBreaks(code, BEFORE);
+  }
   const headings = document.querySelectorAll("article h1, .related-pages .title");
   for (const heading of headings) allowBreaks(heading, BEFORE);
   for (const cell of document.querySelectorAll("article td:not(.text-right)")) {
