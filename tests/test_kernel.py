@@ -236,7 +236,9 @@ def test_many_runs_on_many_threads() -> None:
 def test_subtract(data: st.DataObject, m: int, threads: int) -> None:
     a, b = data.draw(quarters((m,))), data.draw(quarters((m,)))
     near = data.draw(st.sampled_from([0.0, 1e-16, 1e-15, 1e-12]))
-    for pair in ((a, b), (a, a * (1 + near)), (a / 3, a / 3 * (1 + near)), (1e20 * a, b)):
+    large = np.full(m, 2.0**52)  # whole numbers are exact, however close they are
+    pairs = (a, b), (a, a * (1 + near)), (a / 3, a / 3 * (1 + near)), (1e20 * a, b)
+    for pair in (*pairs, (large + 1, large)):
         got = _kernel.subtract(*pair, 1.8e-15, threads)
         assert_same(got, twins.subtract(*pair, 1.8e-15))
 

@@ -910,3 +910,13 @@ def test_sort_of_what_is_no_maildir(home):
     code, _, err = genus("sort", home, home=home)
     assert code == 1
     assert "is not a Maildir" in err
+
+
+def test_lessons_of_both_classes_count_for_the_age_of_a_judgement() -> None:
+    old = Judgement(ham=10, spam=10)
+    assert [old.distance(Totals(*both)) for both in ((10, 10), (12, 10), (10, 13), (7, 5))] == [
+        0,
+        2,
+        3,
+        8,
+    ]
