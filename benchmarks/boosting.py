@@ -1,6 +1,6 @@
 """TableClassifier beside gradient boosting and an explainable boosting machine, with defaults.
 
-`python -m benchmarks.boosting [--data FOLDER] [--sets NAME ...] [--write docs/benchmarks.md]` has
+`python -m benchmarks.boosting [--data FOLDER] [--sets NAME ...] [--without NAME]` has
 the sets of `benchmarks.table_accuracy`, three of their ten splits, and `three-way`: 100,000 rows of
 ten columns, generated, whose class hangs on three columns together and on three others each by
 itself. Each side gets categories in the way that it asks for. Seconds are of all cores together.
@@ -8,9 +8,11 @@ itself. Each side gets categories in the way that it asks for. Seconds are of al
 
 from __future__ import annotations
 
+import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -120,18 +122,23 @@ def generated() -> Table:
     return Table(frame, y, [(rows[20_000:], rows[:20_000])])
 
 
-def lines(folder: Path, names: Sequence[str]) -> Iterator[str]:
+def lines(folder: Path, names: Sequence[str], sides: Mapping[str, Side]) -> Iterator[str]:
     """The rows of the table, as they are measured."""
 
     def some(name: str) -> Table:
         table = generated() if name == GENERATED else read(folder, name)
         return replace(table, splits=table.splits[:SPLITS])
 
-    return lines_of(some, names, SIDES)
+    return lines_of(some, names, sides)
 
 
 def main(arguments: Sequence[str]) -> int:
-    return command("boosting", __doc__ or "", lines, (*SETS, GENERATED), arguments)
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--without", choices=[*SIDES], action="append", default=[])
+    own, rest = parser.parse_known_args(arguments)
+    sides = {name: side for name, side in SIDES.items() if name not in own.without}
+    some = partial(lines, sides=sides)
+    return command("boosting", __doc__ or "", some, (*SETS, GENERATED), rest)
 
 
 if __name__ == "__main__":

@@ -76,5 +76,5 @@ def test_bad_input():
     for threshold in (-1, "auto", np.nan, None):
         with refused("threshold"):
             NearestShrunkenCentroids(threshold).fit(X, y)
-    with refused("same"):
+    with refused("no column varies"):
         NearestShrunkenCentroids().fit(X[[0, 60, 120]], y[[0, 60, 120]])

@@ -340,7 +340,11 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "sums for counts": (CategoricalNB(), FLAT, "needs counts= and rows=, not sums="),
     "no counts": (CategoricalNB(), {"rows": TWO}, "Give counts, too"),
     "one dimension": (PoissonNB(), {**FLAT, "sums": [1, 2]}, r"\(K, n\); got shape \(2,\)"),
-    "too many classes": (PoissonNB(), {**FLAT, "sums": [[1], [2], [3]]}, r"\(3, 1\) for 2 classes"),
+    "too many classes": (
+        PoissonNB(),
+        {**FLAT, "sums": [[1], [2], [3]]},
+        r"\(3, 1\), but there are 2 classes",
+    ),
     "no columns": (PoissonNB(), {**FLAT, "sums": [[], []]}, r"got shape \(2, 0\)"),
     "text": (PoissonNB(), {**FLAT, "sums": [["a"], ["b"]]}, "sums must hold numbers; got"),
     "ragged": (PoissonNB(), {**FLAT, "sums": [[1], [2, 3]]}, "sums must hold numbers; got"),

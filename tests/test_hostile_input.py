@@ -237,7 +237,7 @@ def test_a_value_that_is_a_container_is_refused(value, bins):
         (lambda normal: normal.marginal([1.9]), "got 1.9"),
         (lambda normal: normal.density([np.nan, 1]), "NaN"),
         (lambda normal: normal.conditional([1]), "dictionary"),
-        (lambda normal: normal.conditional({0: [1, 2]}), "given must hold one number"),
+        (lambda normal: normal.conditional({0: [1, 2]}), "Each value of given must be one number"),
         (lambda normal: normal.sample(-1), "0 or more"),
         (lambda normal: normal.sample(1.5), "0 or more"),
     ],

@@ -111,8 +111,8 @@ def by_class(name: str, given: Any, rows: Rows) -> Array:
         return found
     if found.ndim and len(found) != len(rows.classes):
         raise ValueError(
-            f"{name} has shape {found.shape} for {len(rows.classes)} classes. The first axis must "
-            "be the classes, in the order of rows."
+            f"{name} has shape {found.shape}, but there are {len(rows.classes)} classes. Its first "
+            "axis must have one entry for each class, in the order of rows=."
         )
     return found[rows.order] if found.ndim else found
 

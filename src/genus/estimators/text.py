@@ -459,8 +459,9 @@ class TextClassifier(LinearClassifier):
             family: Any = self.model_.family
             if family.chooses:
                 raise AttributeError(
-                    "Probabilities of event_model='auto' or calibrate=True are not linear in word "
-                    "counts. Solve with a named event model and calibrate=False."
+                    "coef_, intercept_ and to_logistic() need log-odds that are linear in word "
+                    "counts; those of event_model='auto' and calibrate=True are not. Use "
+                    "resolve(event_model='multinomial', calibrate=False)."
                 )
         return True
 

@@ -24,8 +24,8 @@ def numbers(X: Any, columns: int) -> tuple[Array, list[str]]:
     if rows.ndim != 2 or rows.shape[1] != columns:
         many = "1 column" if columns == 1 else f"{columns} columns"
         raise ValueError(
-            f"X must have {many} to be drawn, got shape {rows.shape}. Fit the model on these "
-            "columns only."
+            f"X must have {many} to be drawn, got shape {rows.shape}. Choose {many}, fit a model "
+            "on them, and draw that model."
         )
     if not np.isfinite(rows).all():
         raise ValueError("X holds NaN or infinity. Leave those rows out.")

@@ -30,9 +30,9 @@ def shrunken(
     varies = deviation > 0
     if not varies.any():
         raise SingularCovarianceError(
-            "The number of samples must be more than the number of classes, and some column must "
-            f"vary within classes. Here all rows of a class are the same (total weight "
-            f"{rows.max(initial=0.0):g} sample(s)). Add rows."
+            "The number of samples must be more than the number of classes, and rows of a class "
+            f"must differ. Here no column varies within any class (total weight "
+            f"{rows.max(initial=0.0):g} sample(s)). Add rows that differ from those of their class."
         )
     scale = deviation + np.median(deviation[varies])
     share = np.where(weights > 0, 1 / np.where(weights > 0, weights, 1.0) - 1 / rows, 0.0)

@@ -219,7 +219,7 @@ class MultivariateNormal:
             )
         known = numbers("given", list(given.values()))
         if known.ndim != 1:
-            raise ValueError(f"given must hold one number for each column; got {given!r}.")
+            raise ValueError(f"Each value of given must be one number; got {given!r}.")
         if not b:
             return self
         Σ_ba = self.covariance[np.ix_(b, a)]

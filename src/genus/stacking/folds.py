@@ -91,8 +91,8 @@ def in_time(folds: int, time: Array) -> Codes:
     moments, code, counts = np.unique(time, return_inverse=True, return_counts=True)
     if len(moments) <= folds:
         raise ValueError(
-            f"There are {len(moments)} points in time, but {folds} folds that are each predicted "
-            f"from earlier rows need {folds + 1}. Use fewer folds."
+            f"{folds} folds by time need {folds + 1} different times, because each fold is "
+            f"predicted from earlier rows, but there are only {len(moments)}. Use fewer folds."
         )
     middle = np.cumsum(counts) - counts / 2
     block = np.minimum((middle * (folds + 1) / len(time)).astype(np.int64), folds)

@@ -153,7 +153,10 @@ def uploading(session: Session) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         try:
             if session.text is not None:
-                raise ValueError("A model of texts is shown without a table.")
+                raise ValueError(
+                    "The studio shows a model of texts, so it cannot open a table. Start it with "
+                    "the table: genus studio DATA --target COLUMN."
+                )
             name = request.query_params.get("name", "table.csv")
             ending = suffix_of(name)
             lost = rows.whole(request.query_params.get("lost"), 0)
