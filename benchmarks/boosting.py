@@ -1,9 +1,9 @@
 """TableClassifier beside gradient boosting and an explainable boosting machine, with defaults.
 
-`python -m benchmarks.boosting [--data FOLDER] [--sets NAME ...] [--without NAME]` has
-the sets of `benchmarks.table_accuracy`, three of their ten splits, and `three-way`: 100,000 rows of
-ten columns, generated, whose class hangs on three columns together and on three others each by
-itself. Each side gets categories in the way that it asks for. Seconds are of all cores together.
+`python -m benchmarks.boosting [--data FOLDER] [--sets NAME ...] [--without PROGRAM]` has the sets
+of `benchmarks.table_accuracy`, three of their ten splits, and `three-way`: 100,000 rows of ten
+columns, generated, whose class hangs on three columns together and on three others each by itself.
+Each side gets categories in the way that it asks for. Seconds are of all cores together.
 """
 
 from __future__ import annotations
