@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from matplotlib import pyplot
 from pandas import DataFrame
 from scipy import stats
 from sklearn.datasets import load_digits, load_iris
@@ -65,6 +66,7 @@ def names_of(page: str, until: str) -> dict[str, Any]:
     names: dict[str, Any] = {}
     for example in DocTestParser().get_examples((HERE / f"{page}.md").read_text()):
         if example.source.startswith(until):
+            pyplot.close("all")
             return names
         if example.options.get(SKIP) or example.exc_msg:  # not run, or an error to show
             continue
