@@ -20,8 +20,8 @@ u is the share of the message's tokens that no lesson contains, and u₀ is the 
 share among lessons: each new token beyond it counts as evidence of ham, of δ nats. β_0 is the score
 of a message without any evidence, q is the share of ham that scores above β_0, and ē is the mean
 excess of this ham. q is an upper confidence bound; it falls as more ham is learned that scores
-below β_0. ē is shrunk towards a prior value. Likewise a message is ham only if so low a score is
-rare among spam.
+below β_0, and is at least 3/n, because n messages cannot show that a share is smaller. ē is shrunk
+towards a prior value. Likewise a message is ham only if so low a score is rare among spam.
 """
 
 from __future__ import annotations
@@ -329,7 +329,9 @@ def reach(beyond: Array, block: NDArray[np.intp]) -> tuple[float, float]:
 
     The number of such scores is modelled as Poisson, with a gamma prior of SEEN_BEYOND in SEEN. The
     bound is the quantile of the posterior by Wilson and Hilferty (1931). If the numbers vary more
-    between blocks than Poisson numbers do, each score counts for less.
+    between blocks than Poisson numbers do, each score counts for less. If n scores are few, the
+    prior alone would decide, so the bound is at least 3/n: the 95 % limit if none of n is above 0
+    (the rule of three, Hanley and Lippman-Hand 1983).
     """
     far = beyond > 0
     number = int(np.count_nonzero(far))
@@ -337,7 +339,7 @@ def reach(beyond: Array, block: NDArray[np.intp]) -> tuple[float, float]:
     spread = max(by_block.var(ddof=1) / by_block.mean(), 1.0) if number else 1.0
     a = number / spread + SEEN_BEYOND
     bound = a * (1 - 1 / (9 * a) + Z / (3 * np.sqrt(a))) ** 3
-    share = min(bound / (len(beyond) / spread + SEEN), 1.0)
+    share = min(max(bound / (len(beyond) / spread + SEEN), 3 / len(beyond)), 1.0)
     excess = (beyond[far].sum() + USUAL_NUMBER * USUAL_EXCESS) / (number + USUAL_NUMBER)
     return float(excess), float(share)
 
