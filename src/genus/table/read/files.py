@@ -57,6 +57,7 @@ SQL = re.compile(r"\s*(\(\s*)*(select|with|from|values|table|pivot|unpivot)\b.*\
 SQL_CSV = re.compile(r"\.(csv|tsv)(\.gz|\.zst)?$", re.I)  # read as CSV in a query
 # Integers that a float cannot hold, and leading signs and zeros, which a number does not keep.
 LONG, SIGNED = r"^\s*[+-]?\d{16,}\s*$", r"^\s*(\+|-?0\d)"
+SHORT = r"^\s*\d:|^\s*\d+:\d+\s*$|\."  # times that are not written as 07:05:00
 SECOND = re.compile(r"(.*)_\d+", re.S)  # the names of columns whose name occurs before
 UNNAMED = re.compile(r"column\d+")  # names that DuckDB gives to unnamed columns
 REMOTE = re.compile(r"^\s*[a-z][a-z0-9+.-]+://", re.I)
@@ -419,14 +420,11 @@ def short_years(source: Source) -> list[str]:
 
 
 def altered_columns(name: str, listed: str, options: str, schema: Any) -> list[str]:
-    """Return the columns of CSV files whose numbers would lose digits or leading zeros."""
+    """Return the columns of CSV files that would lose digits, leading zeros or short times."""
     import pyarrow.types as pt
 
-    loses = {
-        field.name: LONG if pt.is_floating(field.type) else SIGNED
-        for field in schema
-        if pt.is_floating(field.type) or pt.is_integer(field.type)
-    }
+    patterns = {pt.is_floating: LONG, pt.is_integer: SIGNED, pt.is_time: SHORT}
+    loses = {f.name: p for f in schema for is_of, p in patterns.items() if is_of(f.type)}
     as_text = re.sub(r", auto_type_candidates = \[.*?\]", ", all_varchar = true", options)
     return altered_in(name, f"read_csv({listed}{as_text})", loses)
 
