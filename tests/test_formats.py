@@ -464,6 +464,23 @@ def test_long_numbers_and_zeros_are_kept_in_every_format(folder, model, suffix):
     assert [int(n) for n in own["whole"]] == list(range(ROWS))
 
 
+@pytest.mark.parametrize(("columns", "once"), [(3000, True), (30, False)])
+def test_files_of_long_lines_are_read_once(tmp_path, monkeypatch, columns, once):
+    """Thousands of columns take DuckDB seconds each time that it opens a file."""
+    monkeypatch.setattr("genus.table.read.files.SMALL", 0)
+    rows = [",".join([f"{i + j}.25" for j in range(columns)]) for i in range(20)]
+    path = tmp_path / "wide.csv"
+    path.write_text("\n".join([",".join(f"x{j}" for j in range(columns)), *rows]) + "\n")
+    source = open_table(str(path))
+    assert source.table().num_rows == 20
+    path.unlink()
+    if once:
+        assert source.table().num_columns == columns
+    else:
+        with pytest.raises(TableError, match="Cannot read"):
+            source.table()
+
+
 TIMES = [["0:58", "12:00"], ["7:05:30", "07:05:31"], ["00:58:00", "12:00:00"], ["07:05:30.5", ""]]
 
 

@@ -44,6 +44,7 @@ from genus.table.read.sources import (
 SNIFFED = 64 << 20  # CSV files up to this many bytes are read in full to find column types
 SAMPLED = 1 << 18  # rows from which the types of longer files are found
 SMALL = 4 << 20  # CSV files up to this many bytes are read at once
+LONG_LINE = 1 << 14  # bytes; so are files with lines as long as this, up to SNIFFED bytes
 PACKED = 5  # factor by which compressed text grows when unpacked, approximately
 PARTITION = 1 << 20  # rows of a partition of a Parquet file, approximately
 FEW_PARTITIONS = 16  # up to this many partitions, each is sampled from its first row to its last
@@ -215,7 +216,9 @@ def split_part(path: str) -> tuple[str, str]:
 def csv_files(files: Files) -> Source:
     """Open CSV files."""
     size = sum(os.path.getsize(path) for path in files.paths)
-    options = ", union_by_name = true" + csv_options(files.paths, size)
+    options = csv_options(files.paths, size)
+    if len(files.paths) > 1:  # for one file it would only double the time to open it
+        options += ", union_by_name = true"
     if files.encoding.lower() not in ("utf-8", "utf8"):
         options += f", encoding = {literal(files.encoding)}"
     source = from_csv(files.name, options, files.paths, size)
@@ -373,14 +376,16 @@ def from_csv(
 ) -> Source:
     """Open CSV files; errors name the line with a wrong number of fields.
 
-    Small files are read at once, because a first look would take as long. In large files, the first
-    rows decide the types of columns. The columns `texts` are read as text.
+    Small files are read at once, because a first look would take as long; files of long lines,
+    too, because thousands of columns take DuckDB seconds each time. In large files, the first rows
+    decide the types of columns. The columns `texts` are read as text.
     """
+    at_once = size <= SMALL or (size <= SNIFFED and has_long_lines(paths, size))
     listed = "[" + ", ".join(map(quoted, paths)) + "]"
     types = ", ".join(f"{literal(column)}: 'VARCHAR'" for column in texts)
     sql = f"SELECT * FROM read_csv({listed}{options}{f', types = {{{types}}}' if texts else ''})"
     try:
-        source = in_memory(name, sql) if size <= SMALL else from_sql(name, sql)
+        source = in_memory(name, sql) if at_once else from_sql(name, sql)
     except TableError as error:
         if "do not form a table" not in str(error):
             raise
@@ -395,7 +400,7 @@ def from_csv(
         with_text=lambda column: from_csv(name, options, paths, size, (*texts, column)),
         divided=lambda: (
             [Partition("; ".join(map(stamp, paths)) + encoding_in(options), source.opened)]
-            if size <= SMALL
+            if at_once
             else csv_partitions(sql, options, paths, source)
         ),
         size=sum(map(unpacked_size, paths)),
@@ -596,6 +601,13 @@ def from_blocks(path: str, rows: int, opened: Callable[[str], Iterator[Any]]) ->
 def unpacked_size(path: str) -> int:
     """Return the approximate size of a file in bytes, after decompression."""
     return os.path.getsize(path) * (PACKED if COMPRESSED.search(path) else 1)
+
+
+def has_long_lines(paths: Sequence[str], size: int) -> bool:
+    """Return whether the lines of files are long on average; False if a file is compressed."""
+    if any(COMPRESSED.search(path) for path in paths):
+        return False
+    return size >= LONG_LINE * (expected_lines(paths) or 0)
 
 
 def expected_lines(paths: Sequence[str]) -> int | None:
