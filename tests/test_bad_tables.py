@@ -228,6 +228,20 @@ def test_the_memory_of_many_classes_is_predicted():
     assert 0.8 * counted < predicted[1] < 1.5 * counted
 
 
+def test_a_fit_that_takes_minutes_is_announced(monkeypatch):
+    """The estimate grows with the classes, and with the rows that were not looked at."""
+    y = [f"k{i % 200}" for i in range(3000)]
+    table = {"x": np.random.default_rng(0).normal(size=3000).round(1), "y": y}
+    family = (model := plain().fit(table, target="y")).model_.family
+    X = Frame.of(open_table({"x": table["x"]}).table(), model.plan_)
+    few, more = (memory.expected_seconds(family, X, 200, rows) for rows in (1000, 4000))
+    assert more == 4 * few
+    assert memory.expected_seconds(family, X, 400, 1000) == 2 * few
+    monkeypatch.setattr(memory, "LONG", few)
+    with pytest.warns(UserWarning, match=r"200 classes or more from 3,000 rows .* calibrate=False"):
+        TableClassifier().fit(table, target="y")
+
+
 def test_memory_that_runs_out_is_blamed_on_classes_only_if_they_are_many(monkeypatch):
     def full(*_):
         raise MemoryError

@@ -464,6 +464,39 @@ def test_long_numbers_and_zeros_are_kept_in_every_format(folder, model, suffix):
     assert [int(n) for n in own["whole"]] == list(range(ROWS))
 
 
+@pytest.mark.parametrize(("columns", "once"), [(3000, True), (30, False)])
+def test_files_of_long_lines_are_read_once(tmp_path, monkeypatch, columns, once):
+    """Thousands of columns take DuckDB seconds each time that it opens a file."""
+    monkeypatch.setattr("genus.table.read.files.SMALL", 0)
+    rows = [",".join([f"{i + j}.25" for j in range(columns)]) for i in range(20)]
+    path = tmp_path / "wide.csv"
+    path.write_text("\n".join([",".join(f"x{j}" for j in range(columns)), *rows]) + "\n")
+    source = open_table(str(path))
+    assert source.table().num_rows == 20
+    path.unlink()
+    if once:
+        assert source.table().num_columns == columns
+    else:
+        with pytest.raises(TableError, match="Cannot read"):
+            source.table()
+
+
+TIMES = [["0:58", "12:00"], ["7:05:30", "07:05:31"], ["00:58:00", "12:00:00"], ["07:05:30.5", ""]]
+
+
+@pytest.mark.parametrize("times", TIMES)
+def test_times_are_kept_in_json(folder, times):
+    """A time in a CSV file is written as it was typed."""
+    given = [f"{i},{times[i % 2]},{'ab'[i % 2]}" for i in range(20)]
+    (folder / "times.csv").write_text("\n".join(["n,time,y", *given]) + "\n")
+    for command in (("fit", "times.csv", "--target", "y"), ("predict", "times.genus", "times.csv")):
+        out = "times.genus" if command[0] == "fit" else "times.jsonl"
+        told = run(*(folder / c if "times." in c else c for c in command), "-o", folder / out)
+        assert told.exit_code == 0, told.output
+    found = [json.loads(line)["time"] for line in (folder / "times.jsonl").read_text().splitlines()]
+    assert found == [times[i % 2] or None for i in range(20)]
+
+
 @pytest.mark.parametrize("last", ["12345678901234567891", "98765432109876543210"])
 def test_long_numbers_of_json_are_kept(folder, model, last):
     rows = [{**row, "id": 0} for row in TABLE.to_pylist()]

@@ -256,9 +256,8 @@ def test_gaussian_experts_are_those_of_features_row_by_row() -> None:
     pairs, columns, y = table_of(1)
     binned = merged(pairs, np.arange(2), np.array([False, False, True]))
     means = [None, None, pairs.keys[2].astype(float)]
-    features = experts.Basis(
-        binned, pairs, np.arange(2), tuple(means), experts.usual_shrinkage()
-    ).features(True)
+    blocks = experts.column_features(binned, pairs, means, every_bin=True)
+    features = experts.Features.of(blocks, pairs.align(np.arange(2)), experts.RIDGE)
     slots = slots_of(pairs, columns)
     φ = features.table.toarray()[slots].sum(axis=0)
     assert_allclose(features.of_rows(slots), φ)
@@ -269,6 +268,8 @@ def test_gaussian_experts_are_those_of_features_row_by_row() -> None:
     slope = np.linalg.solve(features.ridged, features.means.T)
     assert_allclose(linear, φ @ slope - 0.5 * np.einsum("kd,dk->k", features.means, slope))
     curved = experts.curved([features], [10.0]).score(slots)
+    student = experts.Student("curved", features, 10.0).score(slots)
+    assert_allclose(np.diff(student), np.diff(curved), atol=1e-9)
     d = φ.shape[1]
     for k in range(2):
         ν = features.weights[k] + 10

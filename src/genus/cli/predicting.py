@@ -31,8 +31,8 @@ def predict(
     """Add predicted classes and probabilities to a table.
 
     All columns of DATA are kept; `prediction` and `p(CLASS)` are added after them. From CSV to CSV,
-    the lines are copied byte for byte. In other formats, columns of very long numbers, or of
-    numbers with leading zeros, become text. Rows are streamed.
+    the lines are copied byte for byte. In other formats, columns of very long numbers, of
+    numbers with leading zeros, or of times such as 7:05 become text. Rows are streamed.
 
     \b
     Examples:

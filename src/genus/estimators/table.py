@@ -33,7 +33,11 @@ from genus.table.drift import Drift
 from genus.table.model.builder import asked_families, build
 from genus.table.model.counts import Counting
 from genus.table.model.dependence import Dependence, PairDependence, dependence
-from genus.table.model.memory import MANY_CLASSES, refuse_many_classes
+from genus.table.model.memory import (
+    MANY_CLASSES,
+    refuse_many_classes,
+    warn_of_many_classes,
+)
 from genus.table.model.mixed import Mixed
 from genus.table.model.weighing import Weighing
 from genus.table.plan import CONSTANT
@@ -423,7 +427,9 @@ class TableClassifier(GenerativeClassifier):
                 asked[name] = "number"
         self._follow(look(rows, target, asked, list(self.ignore), y, total))
         if labels.about(y) >= MANY_CLASSES:
-            refuse_many_classes(self._family(), Frame.of(rows, self.plan_), labels.about(y), target)
+            own = self._family(), Frame.of(rows, self.plan_), labels.about(y)
+            refuse_many_classes(*own, target)
+            warn_of_many_classes(*own, total or rows.num_rows)
         self._looked = {}
         if total is None or total > rows.num_rows:
             seen = Frame.of(rows, self.plan_)

@@ -28,7 +28,8 @@ from scipy.sparse import block_diag, coo_array, csr_array
 
 from genus._kernel import average_parents, sum_pairs
 from genus.arrays.labels import Axis
-from genus.arrays.matrix import threads
+from genus.arrays.matrix import ONE_BLAS_THREAD, threads
+from genus.solve.normal import solve_lower
 from genus.statistics import Array, Pairs
 from genus.table.model.binning import Binned
 
@@ -101,8 +102,9 @@ class Parents:
 
 @dataclass(frozen=True, eq=False)
 class Curved:
-    """Student t distributions by class: δ_k = offset_k + Σ_{i<=j} table[cell_i, cell_j].
+    """The curved experts as one table: δ_k = offset_k + Σ_{i<=j} table[cell_i, cell_j].
 
+    Each is a Student t distribution by class, and their classes follow one after another:
     log p(x|k) = constant_k - ½ (ν_k + d_k) log(1 + δ_k / ν_k), with ν_k degrees of `freedom` and
     d_k `features`. δ_k is a squared distance from the class mean.
     """
@@ -117,13 +119,31 @@ class Curved:
     def score(self, cells: Cells) -> Array:
         return self.constant + self._bend(self.offset + sum_pairs(cells, self.table, threads()))
 
-    def part(self, name: str, classes: slice) -> Curved:
-        """Return the expert restricted to some of the classes."""
-        arrays = (self.offset, self.freedom, self.constant, self.features)
-        return Curved(name, self.table[:, :, classes], *(values[classes] for values in arrays))
-
     def _bend(self, δ: Array) -> Array:
         return -0.5 * (self.freedom + self.features) * np.log1p(np.maximum(δ, 0) / self.freedom)
+
+
+@dataclass(frozen=True, eq=False)
+class Student:
+    """One curved expert without the table of `Curved`, which costs more than to score one fold.
+
+    With Σ = LLᵀ, the squared distance is δ_k = |L⁻¹(φ - μ)|² / width. In Σ, the pooled covariance
+    counts as `prior` rows.
+    """
+
+    name: str
+    of: Features
+    prior: float
+
+    def score(self, cells: Cells) -> Array:
+        of, φ = self.of, self.of.of_rows(cells)
+        ν, d = of.weights + self.prior, φ.shape[1]
+        scores = np.zeros((len(φ), len(ν)))
+        for k, μ in enumerate(of.means if d else ()):
+            L = factorised(of.covariance(k, self.prior))[0]
+            δ = np.square(solve_lower(L, (φ - μ).T)).sum(axis=0) / of.width[k]
+            scores[:, k] = t_constant(ν[k], L) - 0.5 * (ν[k] + d) * np.log1p(δ / ν[k])
+        return scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,25 +172,30 @@ class Informed:
 class Experts:
     """All experts that are solved from counts of pairs.
 
-    `known` (V + 1,) marks the slots that carry evidence. `curved` holds the two curved experts as
-    one expert with 2K classes: first those of the one, then those of the other. `basis` is what all
-    were solved from.
+    `features` are those of the two linear and of the two curved experts, and `priors` the weights
+    of the pooled covariance in the curved ones. `known` (V + 1,) marks the slots that carry
+    evidence.
     """
 
     bins: Additive
     parents: Parents
     linear: tuple[Additive, Additive]
-    curved: Curved
+    features: tuple[Features, Features]
+    priors: tuple[float, float]
     known: NDArray[np.bool_]
-    basis: Basis
+
+    @cached_property
+    def curved(self) -> Curved:
+        """The two curved experts as one with 2K classes: those of the first, then of the second."""
+        with ONE_BLAS_THREAD:
+            return curved(self.features, self.priors)
 
     @cached_property
     def listed(self) -> tuple[Expert, ...]:
         """The experts one by one, in the order of NAMES."""
-        K = len(self.bins.constant)
-        curved = (self.curved.part(NAMES[4], slice(K)), self.curved.part(NAMES[5], slice(K, None)))
-        informed = (Informed(expert, self.known) for expert in (*self.linear, *curved))
-        return (self.bins, self.parents, *informed)
+        own = zip(NAMES[4:], self.features, self.priors, strict=True)
+        gaussian: list[Expert] = [*self.linear, *(Student(*each) for each in own)]
+        return (self.bins, self.parents, *(Informed(expert, self.known) for expert in gaussian))
 
 
 # Solving
@@ -180,46 +205,22 @@ def solve(
     binned: Binned,
     counted: Pairs,
     classes: Axis,
-    cell_means: list[Array | None],
+    cell_means: Sequence[Array | None],
     shrinkage: Shrinkage,
 ) -> Experts:
     """Solve all experts from the counts of pairs, by cell (`counted`) and by bin (`binned`)."""
-    basis = Basis(binned, counted, classes, tuple(cell_means), shrinkage)
-    every, few = basis.features(True), basis.features(False)
+    blocks = [column_features(binned, counted, cell_means, every) for every in (False, True)]
+    counts = counted.align(classes)
+    few, every = (Features.of(own, counts, shrinkage.ridge) for own in blocks)
     shares = log_shares(binned)
     return Experts(
         Additive(NAMES[0], shares[binned.bin_of], np.zeros(len(classes))),
         parents(binned, shares),
         (linear(NAMES[2], few), linear(NAMES[3], every)),
-        curved([few, every], basis.priors),
+        (few, every),
+        (shrinkage.own, shrinkage.own_of_bins),
         binned.bin_of < binned.size,
-        basis,
     )
-
-
-@dataclass(frozen=True, eq=False)
-class Basis:
-    """What experts are solved from: counts of pairs of cells, bins, and the means of cells."""
-
-    binned: Binned
-    counted: Pairs
-    classes: Axis
-    cell_means: tuple[Array | None, ...]
-    shrinkage: Shrinkage
-
-    @property
-    def priors(self) -> tuple[float, float]:
-        """The weight of the pooled covariance, in rows, without and with indicators of all bins."""
-        return self.shrinkage.own, self.shrinkage.own_of_bins
-
-    def features(self, every_bin: bool) -> Features:
-        """Return the features of all columns for the Gaussian experts."""
-        blocks = column_features(self.binned, self.counted, self.cell_means, every_bin)
-        nothing = np.zeros((1, 0))  # for the slot of unknown values
-        table = csr_array(block_diag([coo_array(one) for one in (*blocks, nothing)], format="csr"))
-        column = np.repeat(np.arange(len(blocks)), [block.shape[1] for block in blocks])
-        counts, ridge = self.counted.align(self.classes), self.shrinkage.ridge
-        return Features.of(table, counts, self.binned.columns, column, ridge)
 
 
 def log_shares(binned: Binned) -> Array:
@@ -272,20 +273,16 @@ class Features:
     ridge: float
 
     @classmethod
-    def of(
-        cls,
-        table: csr_array,
-        counts: Array,
-        columns: int,
-        column: NDArray[np.intp],
-        ridge: float,
-    ) -> Features:
-        """Compute the moments from counts (K, V, V) of pairs of cells.
+    def of(cls, blocks: Sequence[Array], counts: Array, ridge: float) -> Features:
+        """Compute the moments from each column's features, and counts (K, V, V) of pairs of cells.
 
         They follow from Σφ and Σφφᵀ, where φ = Σ_j table[cell_j] are the features of a row.
         """
+        nothing = np.zeros((1, 0))  # for the slot of unknown values
+        table = csr_array(block_diag([coo_array(one) for one in (*blocks, nothing)], format="csr"))
+        column = np.repeat(np.arange(len(blocks)), [block.shape[1] for block in blocks])
         φT = table[:-1].T.tocsr()
-        weights = np.einsum("kvv->k", counts) / max(columns, 1)
+        weights = np.einsum("kvv->k", counts) / max(len(blocks), 1)
         single = np.einsum("kvv->kv", counts)
         sums = (φT @ single.T).T
         there = (weights > TINY * weights.max(initial=0.0))[:, None]  # the rest is rounding error
@@ -385,10 +382,16 @@ def bent(features: Features, prior: float, table: Array) -> tuple[Array, Array, 
         own *= 2 / width[k]
         own[diagonal] = alone / width[k]
         offset[k] = features.means[k] @ drawn / width[k]
-        constant[k] = lgamma((ν[k] + d) / 2) - lgamma(ν[k] / 2) - 0.5 * d * np.log(ν[k])
-        constant[k] -= np.log(np.diag(factor[0])).sum()
+        constant[k] = t_constant(ν[k], factor[0])
     table[:] = products.transpose(1, 2, 0)  # six times as fast as class by class
     return offset, ν, constant, np.full(K, float(d))
+
+
+def t_constant(ν: float, L: Array) -> float:
+    """Return the constant of a Student t distribution with ν degrees of freedom and Σ = LLᵀ."""
+    d = len(L)
+    constant = lgamma((ν + d) / 2) - lgamma(ν / 2) - 0.5 * d * np.log(ν)
+    return float(constant - np.log(np.diag(L)).sum())
 
 
 def column_features(

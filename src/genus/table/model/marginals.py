@@ -41,6 +41,7 @@ Array = NDArray[np.float64]
 LEAST = -1e12  # smallest log-likelihood of a number, however far out it is
 NOTHING = 1e-9  # nats per row that do not count as a gain
 LEAST_GAIN = -690.0  # smallest gain of a row, in nats
+MOST_SCORES = 1 << 21  # scores of values and classes that are computed at a time
 CELL = 2.0**-11  # smallest width of a bin, as a share of the column's range
 FARTHEST = 700.0  # numbers further out than this many bin widths are treated as this far
 ALONE_NOTHING = "no family"
@@ -475,16 +476,19 @@ def gain_of(
     if total <= 1:
         return 0.0
     w = np.minimum(n, 1.0)
-    scores = leave_one_out(family, statistics, parameters, x, k, w)
     left = np.log(np.maximum(weights[k] - w, 1e-12))
-    own = k, np.arange(len(k))
-    with np.errstate(divide="ignore"):
-        joint = np.add(scores.T, np.log(weights)[:, None], order="C")
-    joint[own] = scores.T[own] + left
-    largest = joint.max(axis=0)
-    posterior = joint[own] - largest
-    joint = np.maximum(joint - largest, LEAST_GAIN)  # exp is slow for results that underflow
-    posterior -= np.log(np.exp(joint, out=joint).sum(axis=0))
+    posterior = np.empty(len(k))
+    size = max(MOST_SCORES // len(weights), 1)
+    for some in (slice(i, i + size) for i in range(0, len(k), size)):
+        scores = leave_one_out(family, statistics, parameters, x[some], k[some], w[some])
+        own = k[some], np.arange(len(scores))
+        with np.errstate(divide="ignore"):
+            joint = np.add(scores.T, np.log(weights)[:, None], order="C")
+        joint[own] = scores.T[own] + left[some]
+        largest = joint.max(axis=0)
+        posterior[some] = joint[own] - largest
+        joint = np.maximum(joint - largest, LEAST_GAIN)  # exp is slow for results that underflow
+        posterior[some] -= np.log(np.exp(joint, out=joint).sum(axis=0))
     before = left - np.log(total - w)
     return float(n @ np.maximum(posterior - before, LEAST_GAIN) / total)
 

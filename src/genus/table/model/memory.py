@@ -1,7 +1,8 @@
-"""Predict the memory that a model of many classes takes, from the rows that decide its plan.
+"""Predict the memory and time that a model of many classes takes, from the rows of its plan.
 
 Counts are dense: each class has one for every cell of every column. They are copied for the folds
-from which weights are learned. With thousands of classes this takes minutes and gigabytes, so it is
+from which weights are learned. Families are compared by the scores of every class for every
+distinct value of a class. With thousands of classes this takes minutes and gigabytes, so it is
 predicted before any row is counted.
 
 Symbols: m rows, K classes, G experts, V cells of all columns together.
@@ -10,16 +11,19 @@ Symbols: m rows, K classes, G experts, V cells of all columns together.
 from __future__ import annotations
 
 from genus.arrays.memory import available
+from genus.arrays.options import warn
 from genus.table import Frame, TableError
 from genus.table.model.counts import coded
 from genus.table.model.mixed import Mixed
-from genus.table.model.weighing import FEWEST, MOST_CELLS
+from genus.table.model.weighing import FEWEST, FOLDS, MOST_CELLS
 
 MANY_CLASSES = 100  # fewer take little memory
 # Copies of the counts that exist at once: while weights are learned, 17 to 20 of them were measured
 # for 150 and 300 classes; without weights, at least 3.
 WEIGHED, PLAIN = 12, 3
 DENSE = 3  # copies of the evidence (m, K, G), and of the curvature of the weights (G + K, G + K)
+SECONDS = 6e-8  # of CPU time to score a value for a class by all families; 60 to 110 ns measured
+LONG = 60.0  # seconds
 
 
 def refuse_many_classes(family: Mixed, X: Frame, classes: int, target: str | None) -> None:
@@ -35,6 +39,26 @@ def refuse_many_classes(family: Mixed, X: Frame, classes: int, target: str | Non
             "choose a target with fewer classes, or leave out columns with many different values "
             "(ignore=, --ignore)."
         )
+
+
+def warn_of_many_classes(family: Mixed, X: Frame, classes: int, rows: int) -> None:
+    """Warn if the model of so many rows of a table like X, and classes, takes long to learn."""
+    seconds = expected_seconds(family, X, classes, rows)
+    if classes >= MANY_CLASSES and seconds > LONG:
+        less = ", or use calibrate=False (Python only)" if family.calibrate else ""
+        warn(
+            f"To learn {classes:,} classes or more from {rows:,} rows takes about "
+            f"{seconds / 60:,.0f} minutes of CPU time. To shorten it, merge rare classes into one, "
+            f"learn from fewer rows, leave out columns (ignore=, --ignore){less}."
+        )
+
+
+def expected_seconds(family: Mixed, X: Frame, classes: int, rows: int) -> float:
+    """Estimate the CPU time of fitting; X are some of the rows."""
+    columns = zip(family.how.plan.used, X.columns, strict=True)
+    V = [len(coded(column, own).axis) for column, own in columns if column.kind != "text"]
+    values = sum(min(rows, classes * cells) for cells in V)  # distinct ones of each class, at most
+    return SECONDS * values * classes * (1 + FOLDS * family.calibrate)
 
 
 def expected_bytes(family: Mixed, X: Frame, classes: int) -> int:

@@ -177,7 +177,7 @@ class Submodels:
     @cached_property
     def _features(self) -> tuple[Features, ...]:
         experts = self.parameters.experts
-        return () if experts is None else tuple(map(experts.basis.features, (False, True)))
+        return () if experts is None else experts.features
 
     @cached_property
     def _paired(self) -> NDArray[np.intp]:
@@ -257,7 +257,7 @@ class Submodels:
         """Factorise the experts for an order of columns; the result can score any rows."""
         paired = self._paired[order]
         known = self.parameters.experts
-        priors = () if known is None else known.basis.priors
+        priors = () if known is None else known.priors
         experts = [
             Gaussians.of(features, prior, paired[paired >= 0])
             for features, prior in zip(self._features, priors, strict=True)

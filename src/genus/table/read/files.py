@@ -44,6 +44,7 @@ from genus.table.read.sources import (
 SNIFFED = 64 << 20  # CSV files up to this many bytes are read in full to find column types
 SAMPLED = 1 << 18  # rows from which the types of longer files are found
 SMALL = 4 << 20  # CSV files up to this many bytes are read at once
+LONG_LINE = 1 << 14  # bytes; so are files with lines as long as this, up to SNIFFED bytes
 PACKED = 5  # factor by which compressed text grows when unpacked, approximately
 PARTITION = 1 << 20  # rows of a partition of a Parquet file, approximately
 FEW_PARTITIONS = 16  # up to this many partitions, each is sampled from its first row to its last
@@ -57,6 +58,7 @@ SQL = re.compile(r"\s*(\(\s*)*(select|with|from|values|table|pivot|unpivot)\b.*\
 SQL_CSV = re.compile(r"\.(csv|tsv)(\.gz|\.zst)?$", re.I)  # read as CSV in a query
 # Integers that a float cannot hold, and leading signs and zeros, which a number does not keep.
 LONG, SIGNED = r"^\s*[+-]?\d{16,}\s*$", r"^\s*(\+|-?0\d)"
+SHORT = r"^\s*\d:|^\s*\d+:\d+\s*$|\."  # times that are not written as 07:05:00
 SECOND = re.compile(r"(.*)_\d+", re.S)  # the names of columns whose name occurs before
 UNNAMED = re.compile(r"column\d+")  # names that DuckDB gives to unnamed columns
 REMOTE = re.compile(r"^\s*[a-z][a-z0-9+.-]+://", re.I)
@@ -214,7 +216,9 @@ def split_part(path: str) -> tuple[str, str]:
 def csv_files(files: Files) -> Source:
     """Open CSV files."""
     size = sum(os.path.getsize(path) for path in files.paths)
-    options = ", union_by_name = true" + csv_options(files.paths, size)
+    options = csv_options(files.paths, size)
+    if len(files.paths) > 1:  # for one file it would only double the time to open it
+        options += ", union_by_name = true"
     if files.encoding.lower() not in ("utf-8", "utf8"):
         options += f", encoding = {literal(files.encoding)}"
     source = from_csv(files.name, options, files.paths, size)
@@ -372,14 +376,16 @@ def from_csv(
 ) -> Source:
     """Open CSV files; errors name the line with a wrong number of fields.
 
-    Small files are read at once, because a first look would take as long. In large files, the first
-    rows decide the types of columns. The columns `texts` are read as text.
+    Small files are read at once, because a first look would take as long; files of long lines,
+    too, because thousands of columns take DuckDB seconds each time. In large files, the first rows
+    decide the types of columns. The columns `texts` are read as text.
     """
+    at_once = size <= SMALL or (size <= SNIFFED and has_long_lines(paths, size))
     listed = "[" + ", ".join(map(quoted, paths)) + "]"
     types = ", ".join(f"{literal(column)}: 'VARCHAR'" for column in texts)
     sql = f"SELECT * FROM read_csv({listed}{options}{f', types = {{{types}}}' if texts else ''})"
     try:
-        source = in_memory(name, sql) if size <= SMALL else from_sql(name, sql)
+        source = in_memory(name, sql) if at_once else from_sql(name, sql)
     except TableError as error:
         if "do not form a table" not in str(error):
             raise
@@ -394,7 +400,7 @@ def from_csv(
         with_text=lambda column: from_csv(name, options, paths, size, (*texts, column)),
         divided=lambda: (
             [Partition("; ".join(map(stamp, paths)) + encoding_in(options), source.opened)]
-            if size <= SMALL
+            if at_once
             else csv_partitions(sql, options, paths, source)
         ),
         size=sum(map(unpacked_size, paths)),
@@ -419,14 +425,11 @@ def short_years(source: Source) -> list[str]:
 
 
 def altered_columns(name: str, listed: str, options: str, schema: Any) -> list[str]:
-    """Return the columns of CSV files whose numbers would lose digits or leading zeros."""
+    """Return the columns of CSV files that would lose digits, leading zeros or short times."""
     import pyarrow.types as pt
 
-    loses = {
-        field.name: LONG if pt.is_floating(field.type) else SIGNED
-        for field in schema
-        if pt.is_floating(field.type) or pt.is_integer(field.type)
-    }
+    patterns = {pt.is_floating: LONG, pt.is_integer: SIGNED, pt.is_time: SHORT}
+    loses = {f.name: p for f in schema for is_of, p in patterns.items() if is_of(f.type)}
     as_text = re.sub(r", auto_type_candidates = \[.*?\]", ", all_varchar = true", options)
     return altered_in(name, f"read_csv({listed}{as_text})", loses)
 
@@ -598,6 +601,13 @@ def from_blocks(path: str, rows: int, opened: Callable[[str], Iterator[Any]]) ->
 def unpacked_size(path: str) -> int:
     """Return the approximate size of a file in bytes, after decompression."""
     return os.path.getsize(path) * (PACKED if COMPRESSED.search(path) else 1)
+
+
+def has_long_lines(paths: Sequence[str], size: int) -> bool:
+    """Return whether the lines of files are long on average; False if a file is compressed."""
+    if any(COMPRESSED.search(path) for path in paths):
+        return False
+    return size >= LONG_LINE * (expected_lines(paths) or 0)
 
 
 def expected_lines(paths: Sequence[str]) -> int | None:

@@ -73,8 +73,8 @@ class Source:
     guessed from the first rows. `divided` returns the partitions; without it, the whole table is
     one. `grouped` sums rows by class inside a database: a `genus.engines.database.Database`, if
     there is one. `lines` returns the lines of CSV files. `altered` returns the columns whose
-    numbers differ from what is written, such as 0123 or twenty digits. `looked` is the partition to
-    sample if the source is not divided.
+    values differ from what is written, such as 0123, twenty digits or 0:58. `looked` is the
+    partition to sample if the source is not divided.
     """
 
     name: str
@@ -156,7 +156,7 @@ class Source:
                 source = replace(source.with_text(changed.column), name=self.name)
 
     def unaltered(self) -> Source:
-        """Return the same source, with columns read as text where parsing would alter numbers."""
+        """Return the same source, with columns read as text where parsing would alter values."""
         source = self
         for column in () if self.altered is None else self.altered():
             assert source.with_text is not None
