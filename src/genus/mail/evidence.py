@@ -35,7 +35,7 @@ class Clue:
 
     @property
     def known(self) -> str:
-        """Say how many learned messages contain the token, or that only the examples do.
+        """Say how many learned messages contain the token, or that only example messages do.
 
         >>> Clue("prize", "words", "part 1:1", 0.2, 0.0, 0.0).known
         'only in the examples'

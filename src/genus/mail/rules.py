@@ -58,7 +58,7 @@ def sender_named(text: str) -> str:
 
 
 def rules_in(store: Store) -> dict[str, Rule]:
-    """Return the rules of a store and its layers, by sender; those of upper layers apply first."""
+    """Return the rules of a store and its layers, by sender; upper layers have priority."""
     found: dict[str, Rule] = {}
     for layer in reversed(list(store.layers)):
         for name, kind in layer.notes(PREFIX).items():

@@ -90,7 +90,7 @@ class Store(Protocol):
         ...
 
     def counts(self, tokens: Tokens) -> Counts:
-        """Return the weight of the ham and the spam with each token, (n, 2), in parts of UNIT."""
+        """Return the weights of ham and spam with each token, (n, 2); a message has UNIT."""
         ...
 
     def find(self, digests: Sequence[bytes]) -> dict[bytes, Lesson]:
