@@ -54,7 +54,7 @@ RIDGE = 1.0  # added to the curvature of each leaf, in rows
 
 @dataclass(frozen=True, eq=False)
 class BoostedTrees:
-    """The trees of all folds, one after another; those of a fold begin at `starts` (folds + 1,).
+    """The trees of all folds, fold by fold; the trees of fold f begin at starts[f] (folds + 1,).
 
     `columns` and `cuts` (T, 6) are the questions, `values` (T, 64, K) the values of the leaves, and
     `weights` (T, 64) the weights of the rows in them, up to a factor. `seen` (V + 1,) marks the

@@ -153,8 +153,8 @@ class Experts:
     """All experts that are solved from counts of pairs.
 
     `known` (V + 1,) marks the slots that carry evidence. `curved` holds the two curved experts as
-    one expert with 2K classes: first those of the one, then those of the other. `basis` is what all
-    were solved from.
+    one expert with 2K classes: first the K classes of the one, then the K classes of the other. All
+    experts were solved from `basis`.
     """
 
     bins: Additive

@@ -55,7 +55,7 @@ TOGETHER = 256  # columns of numbers that are scored at a time
 
 
 def is_wide(plan: Plan) -> bool:
-    """Return whether there was no room to count some columns in pairs."""
+    """Return whether some columns are not counted in pairs, for lack of room for their counts."""
     return any(
         not column.paired
         and column.kind in ("number", "category")
