@@ -108,7 +108,8 @@ class Vocabulary:
     def pieces(self, longest: int) -> tuple[NDArray[np.bytes_], Integers]:
         """Split runs into words; return the first bytes of each word, and the run it is in.
 
-        Words are cut after `longest` + 1 bytes, so that those above `longest` bytes are recognised.
+        Words are cut after `longest` + 1 bytes, so that words of more than `longest` bytes still
+        differ from all shorter words.
         """
         spaces = np.flatnonzero(self.text == ord(" "))
         ends = np.sort(np.concatenate([spaces, self.ends]))

@@ -37,8 +37,8 @@ LEFT = 0.1
 class Rows:
     """The rows that weights are learned from: scores F (m, K, G), classes y (m,) and `weight` (m,).
 
-    The last curvature is remembered: it does not depend on the prior, and the next fit often starts
-    where one ended.
+    The last curvature is remembered, because it does not depend on the prior, and the next fit
+    often starts where the last one ended.
     """
 
     F: Array
@@ -114,7 +114,7 @@ class Loss:
         return θ[:G], θ[G:]
 
     def minimum_of(self, used: NDArray[np.bool_]) -> Solution:
-        """Return the weights with the least loss; those of evidence not `used` are 0."""
+        """Return the weights with the least loss, with weight 0 for evidence that is not `used`."""
         w = np.zeros(len(used))
         w[used], b = Loss(self.rows.of(used), self.prior.given_zero(~used)).minimum()
         return w, b
