@@ -55,7 +55,7 @@ class Journal:
         return self.path.with_suffix(".lock")
 
     def edits(self, table: str, target: str, rows: int) -> list[Edit]:
-        """Return the edits for a table and target; none if they were made with other `rows`."""
+        """Return the edits for a table and target; none if the number of `rows` was another."""
         found = self._entry(table, target)
         if found.get("rows") != rows:
             return []

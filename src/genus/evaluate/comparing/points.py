@@ -62,10 +62,10 @@ class Line:
 
 
 def blocks_for(y: NDArray[Any]) -> int:
-    """Return the number of blocks: ten, or fewer if many classes have fewer than ten rows.
+    """Return the number of blocks: ten, or fewer if many rows are in small classes, at least two.
 
-    There are fewer if a tenth of the rows are in such classes, but at least two. A class with fewer
-    rows than there are blocks would be missing from some blocks.
+    A class with fewer rows than there are blocks is missing from some blocks. If at least two
+    blocks remain, their number is chosen so that such classes have at most a tenth of the rows.
     """
     number = np.bincount(y)[y]
     return int(min(BLOCKS, max(2, np.quantile(number, 0.1))))
