@@ -125,7 +125,7 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Raise an error if options need all rows at once."""
 
     def _closed(self, model: Model) -> Model:
-        """Return the model, which has all rows, without the keys that the options leave out."""
+        """Return the model of all rows without the keys that the options leave out."""
         return model
 
     def _shards(self, partitions: int) -> int:
@@ -282,7 +282,7 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return columns
 
     def _copy(self, **options: Any) -> Self:
-        """Return a copy without a model; `options` replace parameters that it was solved with."""
+        """Return a copy without a model; `options` replace some of the parameters in use."""
         copy = clone(self).set_params(**deepcopy(self._solved_with) | options)
         copy._adopt(self)
         return copy

@@ -56,8 +56,8 @@ class Reading:
 
     `weights` names a column of weights, `columns` the columns to learn from (None: all others).
     `progress` is called with the number of rows after each batch. `checkpoint` is a folder that
-    keeps the finished parts. `known` are the classes as which labels are read, if given. A table
-    that `is_part` of others may have no rows.
+    keeps the finished parts. If `known` classes are given, labels are converted to their types. If
+    `is_part` is true, the table is one part of several, and may have no rows.
     """
 
     target: str
@@ -234,10 +234,10 @@ def count_batches(
 
 
 class Total:
-    """A sum of many models or classifiers, which adds those of about equal size in pairs.
+    """A sum of many models or classifiers; it adds pairs of sums of about equal size.
 
-    Each addition copies what it adds, such as all words; adding one by one would take time that
-    grows with the square of the number of models.
+    Each addition copies what it adds, such as all words. If models were added to the sum one by
+    one, the time would grow with the square of their number.
     """
 
     def __init__(self, zero: Any) -> None:
@@ -440,7 +440,7 @@ def part_of(
 
 
 def finished(part: bytes) -> bytes:
-    """Return a sum of parts, in bytes, without the words that no model of all rows can use."""
+    """Return a sum of parts, in bytes, without words that the model of all rows will not use."""
     if part[:1] != PART:
         return part
     passed, estimator = received(part)

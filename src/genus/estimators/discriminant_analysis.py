@@ -329,7 +329,7 @@ class QuadraticDiscriminantAnalysis(DiscriminantAnalysis):
 
 
 def as_one_class(statistics: Moments | Points) -> Any:
-    """Return the statistics of all rows as those of one class."""
+    """Return the statistics of all rows as if all of them were of one class."""
     axis: NDArray[Any] = np.zeros(1, dtype=np.int64)
     if isinstance(statistics, Points):
         return replace(statistics, classes=axis, codes=np.zeros_like(statistics.codes))

@@ -223,9 +223,9 @@ class Fitting(Core):
     ) -> Model:
         """Count the rows of any source, and return a model of these rows alone.
 
-        With `more`, the rows are read like earlier ones. Otherwise everything fitted is dropped
-        first, and the rows are read as in `like`; if `like` is None, they decide how data is
-        read. If the rows are `complete`, no others will be added.
+        With `more`, the rows are read like earlier rows. Otherwise the present model is dropped
+        first, and the rows are read as in `like`; if `like` is None, these rows decide how data is
+        read. With `complete`, no further rows will be added.
         """
         X, y, target = paired(X, y, target)
         if more and target is None and y is None:
@@ -350,7 +350,7 @@ class Fitting(Core):
 
 @contextmanager
 def blaming_classes(classes: int) -> Iterator[None]:
-    """If memory runs out, and there are many classes, say that they are the likely cause."""
+    """Turn a lack of memory into an error that names the number of classes, if it is large."""
     try:
         yield
     except MemoryError:

@@ -171,7 +171,7 @@ def holds_objects(dtype: Any) -> bool:
 def loses_digits(X: Any) -> bool:
     """Return whether different integers would become equal floats.
 
-    pandas converts its nullable integers to floats, and Polars those with missing values.
+    pandas converts nullable integers to floats, and Polars integers with missing values.
     """
     for j, (_, dtype) in enumerate(columns_of(X)):
         if isinstance(dtype, np.dtype) or not str(dtype).lower().startswith(("int64", "uint64")):

@@ -216,8 +216,8 @@ def with_labels(rows: Any, target: str) -> Any:
 def scattered_rows(batches: Iterable[Any], size: int) -> Any:
     """Return rows spread over a stream of Arrow batches, at most about twice `size`.
 
-    As more rows come, every other kept row is dropped. The first rows that show what a column
-    holds, and that it holds more than one value, are kept.
+    Whenever too many rows are kept, half of them are dropped. For each column, the first row with a
+    value and the first row with another value always stay.
     """
     import pyarrow as pa
 

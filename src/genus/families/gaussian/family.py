@@ -110,8 +110,8 @@ class Gaussian:
     def counted_as(self, counting: Mapping[str, Any]) -> Gaussian:
         """Return the same options for statistics that were counted with other options.
 
-        shared, diagonal and shrinkage decide which second moments are counted, because those of
-        every class (K n²) may be too many to count always.
+        shared, diagonal and shrinkage decide which second moments are counted. The second moments
+        of every class, K n² numbers, may be too many to be counted always.
         """
         counted = replace(self, counted=counting)
         if self.shrinkage == "ledoit-wolf" and not counted.quartic:
@@ -160,7 +160,7 @@ class Gaussian:
 
     @property
     def structure(self) -> str:
-        """The second moments that are counted; all forms can be solved from separate ones."""
+        """The second moments that are counted; every form can be solved from "separate" moments."""
         if self.counting["diagonal"]:
             return "diagonal"
         return "pooled" if self.counting.get("shared") else "separate"

@@ -39,8 +39,8 @@ def score_full_without(
 ) -> Array:
     """Return log p(x|y), (m, K), of each row by a model of the others, with a full Σ.
 
-    Σ is shared or separate; if separate, each may include a `share` of the scatter within all
-    classes. With a `scale` (n,), columns are divided by it before Σ is shrunk.
+    Σ is shared or separate. A separate Σ may include a `share` of the scatter within all classes.
+    With a `scale` (n,), columns are divided by it before Σ is shrunk.
     """
     shared = 1.0 if parameters.is_shared else share
     x, γ = matrix.dense_rows(X), (shrinkage,)
@@ -243,8 +243,9 @@ class Principal:
     ) -> Principal:
         """Return the principal axes of the pooled scatter, or of class k's scatter.
 
-        A `share` of the pooled scatter is mixed into that of class k. `scatter` is that of the
-        statistics, or None if they are rows. Without a `scale`, the roots of its diagonal are used.
+        A `share` of the pooled scatter is mixed into the scatter of class k. `scatter` is that in
+        the statistics, or None if they are rows. Without a `scale`, the roots of the diagonal of
+        the scatter are used.
         """
         if isinstance(statistics, Points):
             rows = statistics.spread(k)
@@ -362,7 +363,7 @@ def dots(a: Array, b: Array) -> Array:
 
 
 def outside(products: Array, b: Array, is_outside: bool) -> Array:
-    """Divide the dot products of what is outside the basis by b, because Σ⁻¹ is I / b there.
+    """Divide the dot products of the parts outside the basis by b, because Σ⁻¹ is I / b there.
 
     Return zeros if nothing is outside.
     """
