@@ -246,7 +246,7 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return replace(model, priors=self._priors(), unexplained=self._unexplained())
 
     def _keep(self, model: Model) -> None:
-        """Store the model, solved with the current parameters.
+        """Store the model, and the current parameters as those that it is solved with.
 
         As in scikit-learn, set_params takes effect at the next `fit` or `partial_fit`.
         """

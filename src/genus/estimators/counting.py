@@ -274,8 +274,8 @@ def refuse_full_memory(total: Total, rows: int) -> None:
         if classes >= MANY_CLASSES:
             todo = "Merge rare classes into one, or choose a target with fewer classes."
         raise TableError(
-            f"The sums of {rows:,} rows in {classes:,} classes take {size / 1e9:.1f} GB, but only "
-            f"{free / 1e9:.1f} GB of memory are free, which is too little. {todo}"
+            f"The sums of {rows:,} rows in {classes:,} classes take {size / 1e9:.1f} GB. Adding "
+            f"and solving copies them, so {free / 1e9:.1f} GB of free memory are too little. {todo}"
         )
 
 

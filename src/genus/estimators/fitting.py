@@ -287,7 +287,7 @@ class Fitting(Core):
             total = Total(fresh._blank()) if total is None else total
             total.add(counted)
         if total is None:
-            raise ValueError("There are no batches to fit: the iterator was empty.")
+            raise ValueError("There are no batches to fit: the iterator was empty. Give a batch.")
         self._adopt(fresh)
         return total.sum()
 
@@ -388,7 +388,7 @@ def pairs_in(X: Any) -> tuple[Any, bool]:
         return X, False
     first = next(X, None)
     if first is None:
-        raise ValueError("There are no batches to fit: the iterator was empty.")
+        raise ValueError("There are no batches to fit: the iterator was empty. Give a batch.")
     is_pair = isinstance(first, tuple | list) and not all(isinstance(one, Mapping) for one in first)
     return chain([first], X), is_pair
 

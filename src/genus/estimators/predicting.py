@@ -169,5 +169,5 @@ def batches_in(X: Any) -> tuple[Any, bool]:
         return X, False
     first = next(X, None)
     if first is None:
-        raise ValueError("There are no batches to predict: the iterator was empty.")
+        raise ValueError("There are no batches to predict: the iterator was empty. Give a batch.")
     return chain([first], X), not isinstance(first, str | bytes)

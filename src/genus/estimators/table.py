@@ -62,7 +62,7 @@ class TableClassifier(GenerativeClassifier):
     sample_size : the number of rows from which weights are learned. The model keeps twice as many,
         encoded. 0 keeps no rows, only two sums that determine the weights (see docs/files.md).
     class_weight : the weight of a row of each class in p(y), as a dictionary, or "balanced" for
-        classes of equal size. Probabilities then hold for rows with these shares. If wrong
+        classes of equal size. Probabilities then hold for data with such class shares. If wrong
         decisions differ in cost, use `predict(X, decision=…)`, which keeps the probabilities.
 
     Attributes
@@ -402,7 +402,8 @@ class TableClassifier(GenerativeClassifier):
         weighing = self._fitted().choice
         if weighing is None:
             raise AttributeError(
-                "A model with calibrate=False has no weights; it is the product of families."
+                "A model with calibrate=False has no weights, because it is a single product of "
+                "families. Fit with calibrate=True."
             )
         return weighing
 

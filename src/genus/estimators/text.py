@@ -353,7 +353,7 @@ class TextClassifier(LinearClassifier):
             remedy = (
                 "To learn from texts without a label, use unlabeled=…, such as 0.3."
                 if self.unlabeled == 0
-                else "Only fit learns from texts without a label."
+                else "Only `fit` learns from texts without a label. Use it, or give labels."
             )
             raise ValueError(f"{error} {remedy}") from None
 

@@ -237,14 +237,14 @@ def too_little(totals: Totals) -> str:
     """Return why every verdict is still unsure, or an empty string if enough was learned."""
     ham, spam = totals.weights
     short = [
-        f"{name} ({number:g} of at least {FEWEST})"
+        f"{number:g} of at least {FEWEST} messages of {name}"
         for name, number in (("ham", ham), ("spam", spam))
         if number < FEWEST
     ]
     if not short:
         return ""
     told = " and ".join(short)
-    return f"The filter has not learned enough mail: {told}. See genus mail learn --help."
+    return f"The filter has not learned enough mail, only {told}. See genus mail learn --help."
 
 
 def judge(sample: Sample, changes: int = 0) -> Judgement:

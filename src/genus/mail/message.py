@@ -94,7 +94,7 @@ def read(raw: bytes, limits: Limits = LIMITS) -> Message:
 
 
 def lines_of(raw: bytes) -> bytes:
-    """Return the bytes with \\n line endings, without the "From " lines of a mailbox."""
+    """Return the bytes with \\n line endings, without the "From " line of an mbox at the start."""
     if b"\r" in raw:
         found = LF_ENVELOPE.match(raw)
         raw = with_line_ends(raw if found is None else raw[found.end() :])

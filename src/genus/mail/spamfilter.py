@@ -309,8 +309,8 @@ class SpamFilter:
     def judgement(self) -> Judgement:
         """Return the weights and thresholds of the last fit.
 
-        If there is a site's store, too, each store has a judgement. The one in use is that which
-        was fitted to nearly as many lessons as there are now in all stores together.
+        If there is a site's store, too, each store has a judgement. The one is used whose number of
+        lessons at the time of fitting is nearest to the present number in both stores together.
         """
         noted, *below = [each.notes(NOTE).get(NOTE, "") for each in self.store.layers]
         if below:

@@ -177,7 +177,7 @@ def edges_of(axis: Any, counts: Array) -> Any:
 def of_categories(
     column: Column, values: Values, axis: Any, counts: Array, total: float, columns: int
 ) -> ColumnDrift:
-    """Compare the new categories of a column with the counts of the model."""
+    """Compare the categories of new rows in a column with the counts of the model."""
     there = values.codes[values.codes >= 0]
     now = np.bincount(there, minlength=len(values.names)).astype(float)
     at = labels.find(values.names, axis)
@@ -221,7 +221,7 @@ def hint_of(names: Sequence[str], axis: Any) -> str:
 def of_numbers(
     column: Column, values: Array, axis: Any, counts: Array, total: float, columns: int
 ) -> ColumnDrift:
-    """Compare the new numbers of a column with the model's counts, in bins of equal counts."""
+    """Compare the numbers of new rows in a column with the model's counts, in coarse bins."""
     there = values[~np.isnan(values)]
     keys = column.grid.keys(there)
     beyond = (keys < axis[0]) | (keys > axis[-1])

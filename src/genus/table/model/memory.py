@@ -30,7 +30,7 @@ def refuse_many_classes(family: Mixed, X: Frame, classes: int, target: str | Non
     if free is not None and size > free:
         which = "The labels have" if target is None else f"The target {target!r} has"
         raise TableError(
-            f"{which} {classes:,} classes or more. To learn them takes about {size / 1e9:.1f} GB "
+            f"{which} {classes:,} classes or more. Learning them takes about {size / 1e9:.1f} GB "
             f"of memory, but only {free / 1e9:.1f} GB are free. Merge rare classes into one, "
             "choose a target with fewer classes, or leave out columns with many different values "
             "(ignore=, --ignore)."

@@ -61,7 +61,7 @@ class Within:
         return np.log(own + anywhere) - np.log(total[bins])
 
     def sample(self, bins: NDArray[np.intp], rng: np.random.Generator) -> Array:
-        """Draw a number from each given bin: mostly the smallest of a cell, rarely any number."""
+        """Draw a number from each given bin: usually the smallest of a cell, rarely another."""
         out = np.empty(len(bins))
         for b in np.unique(bins):
             rows = np.flatnonzero(bins == b)

@@ -188,7 +188,7 @@ class Drawn:
 
     @classmethod
     def of(cls, family: Mixed, statistics: Compound, classes: Axis) -> Drawn | None:
-        """Take as many rows as can be scored; return None if they are of fewer than two classes."""
+        """Take the sample, or a part that fits in memory; return None if it has only one class."""
         judges = len(family.names) + len(family.how.plan)
         most = max(MOST_CELLS // (len(classes) * judges), FEWEST)
         sample = statistics["sample"].smallest(most)
