@@ -140,7 +140,7 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     def _reduced(self, model: Model) -> Model:
-        """Return one of the parts, without keys that the whole model does not use."""
+        """Return one of the parts, with only the keys that the whole model may use."""
         raise NotImplementedError
 
     def _joined(self, models: list[Model]) -> Model:
@@ -282,7 +282,7 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return columns
 
     def _copy(self, **options: Any) -> Self:
-        """Return a copy without a model; `options` replace some of the parameters in use."""
+        """Return a copy without a model; `options` are parameters to change."""
         copy = clone(self).set_params(**deepcopy(self._solved_with) | options)
         copy._adopt(self)
         return copy

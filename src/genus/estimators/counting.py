@@ -440,7 +440,7 @@ def part_of(
 
 
 def finished(part: bytes) -> bytes:
-    """Return a sum of parts, in bytes, without words that the model of all rows will not use."""
+    """Return a sum of parts, in bytes, with only the words that the model of all rows may use."""
     if part[:1] != PART:
         return part
     passed, estimator = received(part)

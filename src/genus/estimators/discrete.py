@@ -114,7 +114,7 @@ class DiscreteClassifier(GenerativeClassifier):
 
     @property
     def class_log_prior_(self) -> Array:
-        """log p(y), (K,); for a list `class_prior`, the logarithms of the list itself."""
+        """log p(y), (K,); if `class_prior` is a list, the logarithms of its numbers."""
         model, given = self._fitted(), by_class(self._option("class_prior"))
         if given is None or isinstance(given, Mapping):
             return model.log_prior

@@ -282,9 +282,10 @@ class TableClassifier(GenerativeClassifier):
     ) -> Dependence | PairDependence:
         """Return how the log-odds depend on a column, or on two columns.
 
-        The result has the contributions, as in `explain`, of up to 1,024 rows of the model's
-        sample, by the values of the column: a curve of their mean, and the range of the middle 80 %
-        of them. For two columns it is a map of their joint contribution. No data is needed.
+        The contributions are those of `explain`, for up to 1,024 rows of the model's sample, so no
+        data is needed. For each value of the column, the result has the mean contribution of the
+        rows with this value, and the range of the middle 80 % of them. For two columns it has the
+        mean joint contribution.
         """
         check_is_fitted(self)
         names = (column,) if other is None else (column, other)
@@ -305,7 +306,7 @@ class TableClassifier(GenerativeClassifier):
         return shown
 
     def report(self, path: Any, data: Any = None, target: str | None = None) -> None:
-        """Write a report on the model, as `genus report` does; the model has not seen `data`."""
+        """Write a report on the model, as `genus report` does; `data` are rows new to the model."""
         from importlib import import_module
 
         check_is_fitted(self)
@@ -382,8 +383,9 @@ class TableClassifier(GenerativeClassifier):
     ) -> tuple[Any, NDArray[Any]]:
         """Draw n new rows, as an Arrow table with the columns' own types, and their labels.
 
-        They are drawn from `generative()`. The words of texts are drawn one by one, so no text of
-        the data is repeated; other values occur in the data. A sample does not protect privacy.
+        They are drawn from `generative()`. The words of a text are drawn one by one, so no text of
+        the data is repeated. All other values are values of the data, so a sample does not protect
+        privacy.
         """
         rng = np.random.default_rng(random_state)
         X, drawn = super().sample(n, y, rng)

@@ -86,7 +86,7 @@ class Judgement:
 
     At most a share `ham_share` of ham scores above the constant, by `ham_excess` on average;
     `spam_share` and `spam_excess` are the same for spam below it. `usual_new` is u₀. `spam_scores`
-    are quantiles, from 0 to 1, of the scores that older lessons give to the newest spam. `ham`
+    are evenly spaced quantiles of the scores that older lessons give to the newest spam. `ham`
     and `spam` are the numbers of lessons at the time of fitting, `changes` is the counter of
     changes then, and `pseudo` is the λ of the evidence.
     """

@@ -3,9 +3,9 @@
     p(k|i) = softmax_k(Σ_g w_g F_ikg + b_k)
 
 F_ikg is the score that evidence g of G gives to class k of K in row i of m, from counts that do not
-include the row. w_g is the weight of evidence g, and b_k the constant of class k. By Newton's
-method they minimise Σ weight · -log p - log prior(w, b). Tables, texts and mail all learn their
-weights here, each with its own `Prior`.
+include the row. w_g is the weight of evidence g, and b_k the constant of class k. They minimise
+Σ weight · -log p - log prior(w, b), and are found by Newton's method. Tables, texts and mail all
+learn their weights here, each with its own `Prior`.
 """
 
 from __future__ import annotations

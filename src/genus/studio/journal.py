@@ -78,7 +78,7 @@ class Journal:
         return found if isinstance(found, dict) else {}
 
     def dropped(self, table: str) -> dict[str, int]:
-        """Return the names of other dropped files that were changed, with the number of changes."""
+        """Return the names of other dropped files that have changes, with their numbers."""
         found = {}
         for one in self._written:
             if one["table"] != table and one["name"] and one["edits"]:

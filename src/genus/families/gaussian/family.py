@@ -73,8 +73,8 @@ class Gaussian:
     - `unbiased`: divide the scatter by m - K if Σ is shared, and by m_k - 1 if it is separate.
     - `floor`: the smallest variance, as a share of the column's variance. With `added`, it is a
       share of the largest variance of any column over all rows, and is added to every variance.
-    - `prior_rows`: the number of rows with the variance of all rows that are added to the separate
-      variances of a diagonal Σ.
+    - `prior_rows`: separate variances of a diagonal Σ are estimated as if each class had this many
+      more rows, with the variance of all rows.
     - `threshold`: shrink the means of a shared, diagonal Σ (see `genus.solve.centroids`).
     - `rank`: the number of axes along which the means of a shared Σ differ; the priors `between`
       weight the classes in choosing these axes (see `genus.solve.discriminant_axes`).

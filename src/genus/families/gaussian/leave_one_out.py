@@ -37,7 +37,7 @@ def score_full_without(
     unbiased: bool,
     scale: Array | None = None,
 ) -> Array:
-    """Return log p(x|y), (m, K), of each row by a model of the others, with a full Σ.
+    """Return log p(x|y), (m, K), of rows by models of all other rows, with a full Σ.
 
     Σ is shared or separate. A separate Σ may include a `share` of the scatter within all classes.
     With a `scale` (n,), columns are divided by it before Σ is shrunk.
@@ -58,7 +58,7 @@ def score_shares_without(
     *,
     unbiased: bool,
 ) -> Array:
-    """Return log p(x|y), (shrinkages, m, K), of each row by a model of the others, with a full Σ.
+    """Return log p(x|y), (shrinkages, m, K), of rows by models of all other rows, with a full Σ.
 
     The Σ of each class includes a `share` of the scatter within all classes; with a share of 1, all
     classes have one Σ.
@@ -84,7 +84,7 @@ def score_shares_without(
 def score_variances_without(
     statistics: Moments | Points, x: Array, y: Codes, w: Array, share: float, *, unbiased: bool
 ) -> Array:
-    """Return log p(x|y), (m, K), of each row by a model of the others, with a diagonal Σ.
+    """Return log p(x|y), (m, K), of rows by models of all other rows, with a diagonal Σ.
 
     The variances of each class include a `share` of the scatter within all classes. If some
     variance is zero without a row, that row gets NaN.
@@ -126,7 +126,7 @@ def score_diagonal_without(
     floor: float,
     prior_rows: float,
 ) -> Array:
-    """Return log p(x|y), (m, K), of each row by a model of the others.
+    """Return log p(x|y), (m, K), of rows by models of all other rows.
 
     Σ is diagonal, shared or separate.
     """

@@ -77,7 +77,7 @@ class Change(Protocol):
 
 
 class Store(Protocol):
-    """Counts of tokens by class, the lessons that they are the sums of, and some notes."""
+    """Counts of tokens by class, the lessons whose sums these counts are, and some notes."""
 
     @property
     def name(self) -> str:

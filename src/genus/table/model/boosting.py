@@ -7,8 +7,8 @@ one after another, and each corrects the errors of those before it (gradient boo
 2001). The formulas are in the kernel's `boosting.hpp`.
 
 **Out-of-fold scores come for free.** The trees are grown once for each fold, without its rows, and
-score these rows when the weights of experts are learned. The expert is the mean over the folds. How
-many trees a fold keeps is decided by the losses of the other folds, which are out of fold as well.
+score these rows when the weights of experts are learned. The expert is the mean over the folds. The
+losses of the other folds, which are out of fold, too, decide how many trees a fold keeps.
 
 **Unknown values are summed out.** If a value is unknown, both answers are possible, in proportion
 to the rows that were counted. The same sum gives the score for a subset of the columns, and with it

@@ -135,7 +135,7 @@ def choose(dealt: Dealt, words: Words, candidates: Sequence[Combination]) -> Cho
 
 
 def undecided(candidates: Sequence[Combination]) -> Choice:
-    """Return the first candidate, if there are no texts of two classes to choose by."""
+    """Return the first candidate, for texts of a single class, which decide nothing."""
     best = replace(candidates[0], weights=np.ones(len(candidates[0].evidence)))
     names = tuple(candidate.name for candidate in candidates)
     return Choice(best, names, np.full((len(names), 2), np.nan), 0)
