@@ -65,8 +65,8 @@ def fit(
     """Learn to predict a column of a table, in one pass.
 
     Prints what was learned, and out-of-fold scores. `moves` is the mean absolute contribution of
-    a column to the log-odds. `bits` is the information about the class that the column gives with
-    its family, in bits per row.
+    a column to the log-odds. `bits` is the gain of a column: how much information about the class
+    it gives, modelled by its family, in bits per row.
 
     \b
     Examples:

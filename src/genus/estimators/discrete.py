@@ -48,7 +48,9 @@ class DiscreteClassifier(GenerativeClassifier):
     def _smoothing(self) -> Smoothing:
         if self.m is None:
             if self.p is not None:
-                raise ValueError("p is the prior of an m-estimate and needs m, its weight in rows.")
+                raise ValueError(
+                    "p is the prior of an m-estimate and needs m, its weight. Give m, too."
+                )
             return Smoothing(self._check_alpha())
         m = number("m", self.m, least=0, most=MOST_PSEUDO_COUNT)
         return Smoothing(m=m, p=None if self.p is None else self._check_guess())

@@ -492,8 +492,9 @@ class TextClassifier(LinearClassifier):
     def generative(self) -> TextClassifier:
         """Return the same counts with an event model that is a density.
 
-        Scores of "complement", and those that are chosen or calibrated, are not a density; for
-        them it is the multinomial model, unless `event_model` is "boolean" or "bernoulli".
+        Scores of "complement", and scores that are chosen or calibrated, are not a density. In
+        these cases the result is the multinomial model, unless `event_model` is "boolean" or
+        "bernoulli".
         """
         check_is_fitted(self)
         family: Any = self.model_.family

@@ -174,7 +174,7 @@ class Judgement:
         return 1 - float(below)
 
     def doubt(self, new: Array | float) -> Array:
-        """Return the doubt d, which lowers the score of a message with many new tokens."""
+        """Return the doubt d about a message, given the share of its tokens that are new."""
         return DOUBT * self.vector.sum() * np.maximum(np.asarray(new) - self.usual_new, 0.0)
 
     def verdict(

@@ -60,8 +60,8 @@ class Server(click.ParamType[tuple[str, int | None]]):
 @click.option(
     "--junk",
     metavar="FOLDER",
-    help="Move spam here; created if missing.  [default: the server's Junk folder, or a folder "
-    "with a usual name, such as Spam]",
+    help="Move spam to this folder, which is created if it is missing.  [default: the server's "
+    "Junk folder, or a folder with a usual name, such as Spam]",
 )
 @click.option(
     "--trash",
@@ -75,7 +75,7 @@ class Server(click.ParamType[tuple[str, int | None]]):
     default=120,
     show_default=True,
     metavar="SECONDS",
-    help="How often to check folders for which the server sends no notifications.",
+    help="Wait this long between checks of folders for which the server sends no notifications.",
 )
 @click.option(
     "--all", "all_mail", is_flag=True, help="Sort mail that is already in the inbox, too."
