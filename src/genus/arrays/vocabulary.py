@@ -1,7 +1,7 @@
 """Keep many words as one axis: distinct texts, ascending, in one array of UTF-8.
 
-Python needs 50 bytes for each string, and NumPy as much as the longest string for each; here a word
-needs its own bytes and a number.
+Python needs 50 bytes more for each string, and an array of NumPy needs the size of the longest
+string for each. Here a word needs its own bytes and a number.
 """
 
 from __future__ import annotations

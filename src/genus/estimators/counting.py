@@ -389,7 +389,7 @@ def count_elsewhere(estimator: Any, engine: Engine, reading: Reading, first: boo
 def look_elsewhere(estimator: Any, engine: Engine, reading: Reading, everything: bool) -> None:
     """Decide how columns are read, from some rows of each partition.
 
-    They are its first rows or, with `everything`, rows spread over all of it.
+    They are the first rows of the partition or, with `everything`, rows spread over all of it.
     """
     import pyarrow as pa
 

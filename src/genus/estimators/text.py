@@ -53,9 +53,9 @@ class TextClassifier(LinearClassifier):
     ----------
     event_model : "multinomial" counts every occurrence of a word, "boolean" every word once in a
         document, "bernoulli" also counts absent words, and "complement" uses the counts of the
-        other classes (Rennie et al. 2003). "auto" chooses by out-of-fold scores: one of
-        these, with its alpha and its words, or a weighted mixture of several, over words or over
-        words and pairs of words. Its probabilities are calibrated.
+        other classes (Rennie et al. 2003). "auto" chooses one of these, with its alpha and its
+        words, or a weighted mixture of several, which may also use pairs of words. It chooses by
+        out-of-fold scores, and its probabilities are calibrated.
     alpha : pseudo-count added to the count of every word: a number, or "auto".
     stop_words : words to leave out: "english", or a list. N-grams that contain one are left out.
     ngrams : the smallest and the largest number of words, or of characters, in a token.
@@ -71,7 +71,7 @@ class TextClassifier(LinearClassifier):
     threads : the number of threads that read texts; None for all cores.
     calibrate : whether to calibrate the probabilities, by out-of-fold scores.
     unlabeled : the weight of a text without a label (None) in `fit`, which learns from such texts
-        by expectation maximisation; with 0, they are an error.
+        by expectation maximisation; with 0, such texts are an error.
     buckets : None counts every word by itself. A power of two hashes words into so many buckets:
         memory is bounded for any texts, but words that share a bucket are not distinguished,
         and explanations name buckets (such as #0a1b2) instead of words.

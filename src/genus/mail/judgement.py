@@ -303,9 +303,10 @@ def newest(spam: NDArray[np.bool_]) -> NDArray[np.bool_]:
 def weigh(x: Array, spam: NDArray[np.bool_]) -> tuple[Array, float]:
     """Fit non-negative weights (G,) and a constant to evidence x (m, G).
 
-    Both classes have the same total weight, whatever their shares of the lessons. Targets are
-    Platt's (1999), not quite 0 and 1, so that scores stay finite if the lessons are separable. A
-    message of target τ enters as a row of spam with weight τ and a row of ham with weight 1 - τ.
+    Both classes have the same total weight, whatever their shares of the lessons. The targets are
+    those of Platt (1999). They are not quite 0 and 1, so that scores stay finite if the lessons are
+    separable. A message with target τ enters as a row of spam with weight τ and a row of ham with
+    weight 1 - τ.
     """
     mean, deviation = x.mean(axis=0), x.std(axis=0)
     deviation = np.maximum(deviation, LEAST_DEVIATION)

@@ -64,7 +64,7 @@ def parabola(x: str, mean: Array, variance: Array, constant: Array) -> Term:
 
 
 def curve(family: Any, parameters: Any, j: int, x: str) -> Term:
-    """Return SQL of log p(x|k) of column j; zero if x is missing; without terms of all classes."""
+    """Return SQL of log p(x|k) of column j, up to a shared term; zero if x is missing."""
     match family:
         case Gaussian():
             normaliser = parameters.log_normaliser[:, j]

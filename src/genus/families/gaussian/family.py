@@ -3,9 +3,9 @@
 Maximum likelihood: μ_k = class mean, Σ = 1/m Σ_i (x_i - μ_{y_i})(x_i - μ_{y_i})ᵀ, or with m_k and
 the rows of class k alone. `unbiased` divides by m - K and m_k - 1.
 
-Missing values: the diagonal forms leave out the single value. A full Σ is counted from the complete
-rows of the block (a sum over pairs of columns would use more rows, but need not be positive
-definite). A row with missing values is scored by the marginal of its known columns.
+Missing values: the diagonal forms leave out only the missing value. A full Σ is counted from the
+complete rows of the block (a sum over pairs of columns would use more rows, but need not be
+positive definite). A row with missing values is scored by the marginal of its known columns.
 """
 
 from __future__ import annotations

@@ -156,9 +156,9 @@ def standard(values: Array, weight: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class WideLinear:
-    """The scores Σ features · slope, slope (d, K), plus `share` (K,) for every known column.
+    """The scores of a row: its features times `slope` (d, K), plus `share` (K,) per known column.
 
-    `origin` identifies the rows and the grids from which they were solved.
+    `origin` identifies the rows and the grids from which both were solved.
     """
 
     features: Features
