@@ -104,7 +104,10 @@ class Predicting(Core):
                 raise ValueError(f"y must be one class, or one for each of {n} rows; got {y!r}.")
             chosen = labels.find(wanted, self.classes_)
             if (chosen < 0).any():
-                raise ValueError(f"{y!r} is not one of the classes {self.classes_.tolist()[:10]}.")
+                raise ValueError(
+                    f"{y!r} is not one of the classes {self.classes_.tolist()[:10]}. "
+                    "Name a class of the model."
+                )
         rng = np.random.default_rng(random_state_seed(random_state))
         return source.sample(n, chosen, rng)
 

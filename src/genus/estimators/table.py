@@ -283,9 +283,9 @@ class TableClassifier(GenerativeClassifier):
         """Return how the log-odds depend on a column, or on two columns.
 
         The contributions are those of `explain`, for up to 1,024 rows of the model's sample, so no
-        data is needed. For each value of the column, the result has the mean contribution of the
-        rows with this value, and the range of the middle 80 % of them. For two columns it has the
-        mean joint contribution.
+        data is needed. For each category or range of numbers, the result has the mean contribution
+        of the rows in it, and the range of the middle 80 % of them. For two columns it has the mean
+        joint contribution.
         """
         check_is_fitted(self)
         names = (column,) if other is None else (column, other)
@@ -384,7 +384,7 @@ class TableClassifier(GenerativeClassifier):
         """Draw n new rows, as an Arrow table with the columns' own types, and their labels.
 
         They are drawn from `generative()`. The words of a text are drawn one by one, so no text of
-        the data is repeated. All other values are values of the data, so a sample does not protect
+        the data is repeated. Other values may be values of the data, so a sample does not protect
         privacy.
         """
         rng = np.random.default_rng(random_state)
@@ -593,7 +593,7 @@ def some_rows(table: Any, codes: Codes) -> tuple[Any, None, Codes]:
     Raise an error if there are no rows.
     """
     if table.num_rows == 0:
-        raise TableError("There are no rows to learn from.")
+        raise TableError("There are no rows to learn from. Give rows.")
     rows = some_of(table.num_rows, LOOK)
     if len(rows) == table.num_rows:
         return table, None, codes

@@ -325,7 +325,8 @@ class TextClassifier(LinearClassifier):
         choice = self._fitted().choice
         if choice is None:
             raise AttributeError(
-                "Nothing was chosen, because the event model and its options were given."
+                "Nothing was chosen, because an event model was given without calibrate=True. Use "
+                'event_model="auto" or calibrate=True.'
             )
         return choice
 
@@ -428,7 +429,10 @@ class TextClassifier(LinearClassifier):
         check_is_fitted(self)
         k = -1 if np.ndim(label) else int(labels.find(np.asarray([label]), self.classes_)[0])
         if k < 0:
-            raise ValueError(f"{label!r} is not one of the classes {self.classes_.tolist()[:10]}.")
+            raise ValueError(
+                f"{label!r} is not one of the classes {self.classes_.tolist()[:10]}. "
+                "Name a class of the model."
+            )
         parameters = self._parameters
         slope, _ = parameters.linear
         others = np.arange(len(slope)) != k

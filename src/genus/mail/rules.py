@@ -51,7 +51,7 @@ def sender_named(text: str) -> str:
     is_address = at and local and ADDRESS.fullmatch(name) is not None
     if len(name) > LONGEST or DOMAIN.fullmatch(domain) is None or (at and local and not is_address):
         raise ValueError(
-            f"{text[:100]!r} is neither an address nor a domain, such as ann@example.org or "
+            f"{text[:100]!r} is not an address or a domain. Give one, such as ann@example.org or "
             "example.org."
         )
     return name if is_address else domain

@@ -93,7 +93,7 @@ def curve(family: Any, parameters: Any, j: int, x: str) -> Term:
                 f"The family {family.curve.name} cannot be written as SQL. Choose another one "
                 'for the column, such as "discretised".'
             )
-    raise TypeError(f"{type(family).__name__} cannot be written as SQL.")
+    raise TypeError(f"{type(family).__name__} cannot be written as SQL. Use predict_proba.")
 
 
 def domain(family: Any, parameters: Any, j: int) -> tuple[str, str]:

@@ -236,7 +236,9 @@ def printed_by(command: str, option: str) -> str:
             f"The command of {option} took longer than {SECONDS} s. Try it in a shell."
         ) from error
     except UnicodeDecodeError as error:
-        raise ImapError(f"The output of the command of {option} is not UTF-8.") from error
+        raise ImapError(
+            f"The output of the command of {option} is not UTF-8. Try it in a shell."
+        ) from error
     if not lines or not lines[0]:
         raise ImapError(f"The command of {option} printed nothing. Try it in a shell.")
     return lines[0]

@@ -105,7 +105,9 @@ def user_named(name: str) -> pwd.struct_passwd:
     try:
         return pwd.getpwnam(name)
     except KeyError:
-        raise ValueError(f"There is no user {name!r} on this machine.") from None
+        raise ValueError(
+            f"There is no user {name!r} on this machine. Name a user that exists."
+        ) from None
 
 
 def secret_in(path: Path) -> str:

@@ -253,7 +253,10 @@ def position(classes: NDArray[Any], label: Any) -> int:
     """Return the position of a class; raise an error if there is no such class."""
     found = np.flatnonzero(classes == label)
     if len(found) == 0:
-        raise ValueError(f"{label!r} is not one of the classes {classes.tolist()[:10]}.")
+        raise ValueError(
+            f"{label!r} is not one of the classes {classes.tolist()[:10]}. "
+            "Name a class of the model."
+        )
     return int(found[0])
 
 
