@@ -2,7 +2,7 @@
 
 The pages are Markdown that reads well without Sphinx, so what only a site needs is added here: the
 table of contents, the drawing for the theme in use, the look of formulas, and the script of the
-figures to drag, whose modules are in explore/.
+figures to drag, whose modules are in explore/. The types in the reference are in signatures.py.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from unicodedata import lookup
 from genus.display.palette import DARK, LIGHT
 
 HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE / "explore")]
 
 project = "genus"
 author = "The genus developers"
@@ -267,7 +268,6 @@ def trim_code(app: Any, doctree: Any) -> None:
 
 def write_explorables(app: Any) -> None:
     """Join the modules of the figures to drag into one script: see explore/bundle.py."""
-    sys.path.insert(0, str(HERE / "explore"))
     from bundle import bundle
 
     static = Path(app.outdir) / "_static"
@@ -364,27 +364,6 @@ def see_also(app: Any, what: str, name: str, obj: Any, options: Any, lines: list
     lines += ["", ".. seealso::", "", f"   {links}; the guide :doc:`/{guide}`", ""]
 
 
-ARRAY = re.compile(r"ndarray\[tuple\[Any, \.\.\.\], dtype\[(\w+)\]\]")
-LIKE = re.compile(r"_Buffer \| _SupportsArray.*?_NestedSequence\[complex \| bytes \| str\]")
-
-
-def shorten_types(app: Any, doctree: Any) -> None:
-    """Write NumPy's types in signatures as people do: ndarray[float64], ArrayLike."""
-    from docutils import nodes
-    from sphinx import addnodes
-
-    kinds = (addnodes.desc_sig_name, addnodes.desc_returns, addnodes.desc_annotation)
-    for node in [node for kind in kinds for node in doctree.findall(kind)]:
-        before = node.astext()
-        after = ARRAY.sub(lambda m: "ndarray" if m[1] == "Any" else f"ndarray[{m[1]}]", before)
-        after = LIKE.sub("ArrayLike", after)
-        if after != before:
-            node.children[:] = [nodes.Text(after.removeprefix(" -> "))]
-    for given in doctree.findall(addnodes.desc_parameterlist):  # many fit into one line now
-        room = python_maximum_signature_line_length
-        given["multi_line_parameter_list"] = len(given.parent.astext()) > room
-
-
 def leave_out(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
     """What is inherited from elsewhere is documented there."""
     module = getattr(obj, "__module__", None) or ""
@@ -393,6 +372,7 @@ def leave_out(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any
 
 def setup(app: Any) -> None:
     from pygments.lexers.special import TextLexer
+    from signatures import improve, readable
 
     app.add_html_math_renderer("mathml", (formula, None), (formula, None))
     app.connect("builder-inited", write_explorables)
@@ -403,7 +383,8 @@ def setup(app: Any) -> None:
     app.connect("doctree-read", show_by_theme, priority=100)  # before images are collected
     app.connect("doctree-read", keep_together)
     app.connect("doctree-read", trim_code)
-    app.connect("doctree-read", shorten_types)
+    app.connect("doctree-read", improve)
+    app.connect("autodoc-process-signature", readable)
     app.connect("autodoc-process-docstring", list_parameters)
     app.connect("autodoc-process-docstring", see_also)
     app.connect("autodoc-skip-member", leave_out)

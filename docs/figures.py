@@ -18,10 +18,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from matplotlib import pyplot
+from pandas import DataFrame
 from scipy import stats
 from sklearn.datasets import load_digits, load_iris
 
-from genus import GDA, BernoulliNB, TextClassifier
+from genus import GDA, BernoulliNB, MultivariateNormal, TextClassifier
 from genus.mail.boxes import messages_in
 from genus.mail.judgement import BLOCKS, blocks
 from genus.mail.sample import Sample
@@ -34,6 +36,7 @@ from genus.plots import (
     EvidenceDisplay,
     LearningCurveDisplay,
     NormalityDisplay,
+    TreeDisplay,
     style,
 )
 from genus.plots.notes import HAM, SPAM, images
@@ -63,8 +66,9 @@ def names_of(page: str, until: str) -> dict[str, Any]:
     names: dict[str, Any] = {}
     for example in DocTestParser().get_examples((HERE / f"{page}.md").read_text()):
         if example.source.startswith(until):
+            pyplot.close("all")
             return names
-        if example.options.get(SKIP):
+        if example.options.get(SKIP) or example.exc_msg:  # not run, or an error to show
             continue
         with redirect_stdout(StringIO()):
             exec(example.source, names)  # our own page
@@ -103,6 +107,90 @@ def plots_column() -> Any:
     model = names_of("plots", "display = ColumnDensityDisplay")["model"]
     ax = sheet(NARROW, 2.6).subplots()
     return ColumnDensityDisplay.from_estimator(model, "petal length (cm)", ax=ax).figure_
+
+
+def plots_tree() -> Any:
+    """The tree of the bins of iris."""
+    model = names_of("plots", "display.parents")["model"]
+    ax = sheet(4.2, 1.5).subplots()
+    return TreeDisplay.from_estimator(model, ax=ax).figure_
+
+
+def discretising_cuts(narrow: bool = False) -> Any:
+    """Two columns in each class, and the edges between their bins."""
+    page = names_of("discretising", "from sklearn.datasets import load_iris")
+    axes = sheet(NARROW, 4.2).subplots(2, 1) if narrow else sheet(WIDE, 2.2).subplots(1, 2)
+    for ax, name, edges in zip(
+        axes, ("informative", "noise"), page["cuts"].bin_edges_, strict=True
+    ):
+        values, y = page[name], page["y"]
+        for k in (0, 1):
+            drawn = {"color": colour(k), "hatch": hatch(k), "edgecolor": colours()["page"]}
+            bars = np.linspace(values.min(), values.max(), 25)
+            ax.hist(values[y == k], bars, alpha=0.7, label=f"class {k}", linewidth=0, **drawn)
+        for edge in edges:
+            ax.axvline(edge, color=colours()["text"], linewidth=1)
+        ax.set(
+            title=f"{name}: {len(edges)} cuts".replace(" 0", " no"),
+            ylabel="rows",
+            yticks=[0, 5, 10, 15],
+        )
+    axes[1].legend(loc="upper left")
+    return axes[0].figure
+
+
+def gaussian_axes() -> Any:
+    """Iris on its two discriminant axes."""
+    page = names_of("gaussian", "GDA(rank=1).fit")
+    model = page["model"]
+    shares = model.explained_variance_ratio_
+    names = [f"axis {j + 1} ({share:.1%})".replace("%", " %") for j, share in enumerate(shares)]
+    rows = DataFrame(model.transform(page["X"]), columns=names)
+    species = load_iris().target_names[page["y"]]
+    ax = sheet(4.2, 1.9).subplots()
+    ax.set_aspect("equal")
+    return BoundaryDisplay.from_estimator(GDA().fit(rows, species), rows, species, ax=ax).figure_
+
+
+def missing_value(narrow: bool = False) -> Any:
+    """Two classes in both columns, and in one, for a row whose other value is missing."""
+    page = names_of("missing", "holes =")
+    X, y, gda = (page[name] for name in ("X", "y", "gda"))
+    figure = sheet(NARROW, 5.0) if narrow else sheet(WIDE, 2.6)
+    both, one = figure.subplots(*((2, 1) if narrow else (1, 2)), sharex=True)
+    BoundaryDisplay.from_estimator(gda, X, y, ax=both)
+    x = np.linspace(*both.get_xlim(), 201)[:, None]
+    for k, (mean, label) in enumerate(zip(gda.means_, gda.classes_, strict=True)):
+        density = MultivariateNormal(mean, gda.covariance_).marginal([0]).density(x)
+        one.plot(x, 0.5 * density, label=label, **look(k))
+    for ax in (both, one):
+        ax.axvline(3, color=colours()["text"], linewidth=0.9, linestyle=":")
+    one.set(title="the first column alone", xlabel="$x_1$", ylabel="$p(x_1, y)$", ylim=(0, None))
+    return figure
+
+
+def evaluating_costs() -> Any:
+    """The cost of the decisions on tumours, by threshold."""
+    page = names_of("evaluating", "found = careful.metrics()")
+    benign, kind = page["plain"].probabilities[:, 1], page["kind"]
+    thresholds = np.linspace(0, 1, 501)[1:-1]
+    called = benign[:, None] >= thresholds
+    wrong = np.where(kind[:, None] == 0, 5 * called, ~called)
+    ax = sheet(NARROW, 2.4).subplots()
+    ax.plot(thresholds, wrong.mean(axis=0), color=colour(0))
+    for at, name in ((1 / 2, "plain"), (5 / 6, "careful")):
+        cost = np.interp(at, thresholds, wrong.mean(axis=0))
+        ax.plot(at, cost, "o", color=colours()["text"], markersize=4)
+        ax.annotate(
+            f"{name}: {cost:.3f}",
+            (at, cost),
+            (-4, -5),
+            textcoords="offset points",
+            ha="right",
+            va="top",
+        )
+    ax.set(xlabel="threshold of p(benign)", ylabel="cost for each row", xlim=(0, 1), ylim=(0, None))
+    return ax.figure
 
 
 def text_evidence() -> Any:
@@ -269,6 +357,11 @@ FIGURES: dict[str, Callable[..., Any]] = {
     "explaining-row": explaining_row,
     "explaining-table": explaining_table,
     "plots-column": plots_column,
+    "plots-tree": plots_tree,
+    "discretising-cuts": discretising_cuts,
+    "gaussian-axes": gaussian_axes,
+    "missing-value": missing_value,
+    "evaluating-costs": evaluating_costs,
     "text-evidence": text_evidence,
     "mail-scores": mail_scores,
     "families": families,
@@ -276,7 +369,7 @@ FIGURES: dict[str, Callable[..., Any]] = {
     "compare/wine": compare_wine,
 }
 STACKED = ("front", "peers", "tables-columns", "explaining-table", "families", "merging")
-STACKED += ("compare/wine",)
+STACKED += ("compare/wine", "discretising-cuts", "missing-value")
 
 
 def drawn(name: str, dark: bool = False, narrow: bool = False) -> bytes:

@@ -49,6 +49,14 @@ def test_every_page_is_on_the_map():
     assert missing in ([], ["index.md"])
 
 
+def test_the_gallery_draws_every_display():
+    plots = pytest.importorskip("genus.plots")
+    gallery = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    assert [
+        name for name in plots.__all__ if name.endswith("Display") and name not in gallery
+    ] == []
+
+
 def test_demo():
     run = [sys.executable, str(ROOT / "examples" / "demo.py")]
     told = subprocess.run(run, capture_output=True, text=True, encoding="utf-8", check=True)

@@ -35,7 +35,7 @@ from genus import (
 X, Y = load_wine(return_X_y=True)
 NAMES = np.array(["one", "two", "three"])[Y]
 COUNTS = np.round(X).astype(float)
-CODES = KBinsDiscretizer(4, encode="ordinal", quantile_method="linear").fit_transform(X)
+CODES = KBinsDiscretizer(4, encode="ordinal", strategy="uniform").fit_transform(X)
 
 # Twins
 
@@ -357,7 +357,7 @@ def test_one_row_is_scored_as_many_are():
     """Sparse rows that hold few columns take another way through the tables."""
     rng = np.random.default_rng(0)
     n = 3000
-    many = scipy.sparse.random(60, n, 0.01, "csr", rng=rng)
+    many = scipy.sparse.random(60, n, 0.01, "csr", random_state=rng)
     many.data = np.ceil(many.data * 4)
     labels = np.arange(60) % 4
     for model in (

@@ -47,7 +47,7 @@ NAMES = [
     "smoothing",
     *(f"{name}-narrow" for name in STACKED),
 ]
-LARGEST = 200_000  # bytes: three surfaces with a mesh
+LARGEST = 400_000  # bytes: three surfaces as vectors
 WIDE = [name for name in NAMES if not name.endswith("-narrow")]
 each_figure = pytest.mark.parametrize("name", at_night(NAMES, *WIDE[::3]))
 

@@ -501,6 +501,7 @@ def test_a_full_disk_is_an_error_with_and_without_buffers(folder, model, unbuffe
         )
     assert told.returncode == 1
     assert b"Free some space" in told.stderr
+    assert told.stderr.count(b"\n") == 1
 
 
 def test_a_usage_error_that_nobody_reads_exits_2():

@@ -15,7 +15,9 @@ import pytest
 
 import genus
 from genus import (
+    AODE,
     GDA,
+    TAN,
     BernoulliNB,
     CategoricalNB,
     ComplementNB,
@@ -316,6 +318,8 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "auto": (TextClassifier("auto"), FLAT, "learns weights from a sample of rows"),
     "calibrate": (TextClassifier(calibrate=True), FLAT, "learns weights from a sample of rows"),
     "bins": (CategoricalNB(bins=Discretizer()), FLAT, "cells of a grid"),
+    "pairs": (TAN(), {"rows": TWO}, "TAN cannot be made from sums: it counts pairs of columns"),
+    "pairs of all": (AODE(), {"rows": TWO}, "AODE cannot be made from sums"),
     "logarithms": (GammaNB(), FLAT, "GammaNB with these options needs more"),
     "fourth moments": (GDA(shrinkage="ledoit-wolf"), SQUARED, "fourth moments"),
     "no rows": (PoissonNB(), {**FLAT, "rows": {}}, "rows is empty"),

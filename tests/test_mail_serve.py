@@ -504,7 +504,7 @@ def test_slow_clients_are_told_so(serve):
 
 
 def select_readable(connection, seconds):
-    return select.select([connection], [], [], seconds)[0]
+    return bool(select.select([connection], [], [], seconds)[0])
 
 
 def test_clients_beyond_the_limit_take_the_place_of_the_slowest(serve):
@@ -517,6 +517,24 @@ def test_clients_beyond_the_limit_take_the_place_of_the_slowest(serve):
     second.sendall(b"ngth: %d\r\n\r\n" % len(SPAM) + SPAM)  # nobody needs its place any more
     assert b"Spam: True" in everything(second)
     for each in (first, second):
+        each.close()
+
+
+def test_unfinished_requests_hold_only_so_many_bytes(serve):
+    server = serve("--max-size", "10000", "--timeout", "600", workers=1)
+    large = [server.connect() for _ in range(12)]
+    small = server.connect()
+    small.sendall(lengthy("CHECK", len(SPAM)) + SPAM[:-1])
+    for each in large:
+        each.sendall(lengthy("CHECK", 10_000) + b"x" * 9000)
+    refused = b"SPAMD/1.0 75 EX_TEMPFAIL: unfinished requests hold too many bytes; try again\r\n"
+    until(lambda: sum(select_readable(each, 0) for each in large) == 1, "one is refused")
+    (one,) = (each for each in large if select_readable(each, 0))
+    assert everything(one) == refused
+    assert server.is_well()
+    small.sendall(SPAM[-1:])  # the smaller request was not refused
+    assert b"Spam: True" in everything(small)
+    for each in (*large, small):
         each.close()
 
 

@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any, BinaryIO
 
 from genus.arrays import arrow
-from genus.persistence.atomic import PREFIX, replacing
+from genus.persistence.atomic import PREFIX, replacing, write_all
 from genus.table import TableError
 from genus.table.read.lines import Lines
 
@@ -116,8 +116,10 @@ def format_of(path: str) -> str:
 def binary(path: str) -> Iterator[BinaryIO]:
     """Open a file, a device or stdout for writing; a file is written completely or not at all."""
     if path == STDOUT:
-        with named("stdout"), whole_writes(sys.stdout.buffer) as stdout:
+        stdout: Any = LeftOpen(sys.stdout.buffer)
+        with named("stdout"):
             yield stdout
+            sys.stdout.buffer.flush()
         return
     real = os.path.realpath(path)
     if os.path.isdir(real):
@@ -130,24 +132,8 @@ def binary(path: str) -> Iterator[BinaryIO]:
         yield packed
 
 
-@contextmanager
-def whole_writes(stream: BinaryIO) -> Iterator[BinaryIO]:
-    """Make a stream write all bytes or raise an error; unbuffered streams may write only some."""
-    if not isinstance(stream, io.RawIOBase):
-        yield stream
-        stream.flush()
-        return
-    buffered: Any = io.BufferedWriter(stream)
-    try:
-        yield buffered
-        buffered.flush()
-    finally:
-        with suppress(OSError):  # detaching flushes again, which has already failed
-            buffered.detach()
-
-
 class LeftOpen(io.RawIOBase):
-    """A file that stays open when Arrow closes it."""
+    """A file that takes all bytes of a write, and stays open when Arrow closes it."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.file = file
@@ -156,7 +142,8 @@ class LeftOpen(io.RawIOBase):
         return True
 
     def write(self, content: Any) -> int:
-        return self.file.write(content)
+        write_all(self.file, content)
+        return len(content)
 
 
 @contextmanager

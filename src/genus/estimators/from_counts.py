@@ -15,6 +15,7 @@ from genus.estimators.count_tables import Rows, categories_of, words_of
 from genus.estimators.grouped import of_rows
 from genus.estimators.inputs import refuse_missing_labels
 from genus.estimators.number_sums import statistics_of
+from genus.estimators.one_dependence import PairClassifier
 
 Classifier = TypeVar("Classifier", bound=GenerativeClassifier)
 
@@ -50,8 +51,8 @@ def from_counts(
         number of incomplete rows of each class, (K,): include these in `rows` but in no other sum.
     columns : names of the columns, if `sums` is an array.
 
-    Models that keep a sample of rows cannot be made from sums: TableClassifier, and TextClassifier
-    with event_model="auto" or calibrate=True.
+    Models that keep a sample of rows cannot be made from sums: TableClassifier, GDA("auto"), and
+    TextClassifier with event_model="auto" or calibrate=True. Neither can GammaNB, TAN and AODE.
 
     >>> from genus import PoissonNB
     >>> calls = from_counts(PoissonNB(), rows={"night": 2, "day": 2}, sums=[[1], [16]])
@@ -92,6 +93,8 @@ def refuse_others(classifier: Any) -> None:
             f"{name}{options} cannot be made from sums: it learns weights from a sample of rows. "
             "Use fit; for texts, name an event model and use calibrate=False."
         )
+    if isinstance(classifier, PairClassifier):
+        raise ValueError(f"{name} cannot be made from sums: it counts pairs of columns. Use fit.")
     if getattr(classifier, "bins", None) is not None:
         raise ValueError(
             f"{name} with bins cannot be made from sums: it counts numbers in the cells of a grid. "

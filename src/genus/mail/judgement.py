@@ -20,8 +20,9 @@ u is the share of the message's tokens that no lesson contains, and u₀ is the 
 share among lessons: each new token beyond it counts as evidence of ham, of δ nats. β_0 is the score
 of a message without any evidence, q is an upper confidence bound of the share of ham that scores
 above β_0, and ē is the mean of score - β_0 for this ham, shrunk towards a prior value. q falls as
-more ham is learned that scores below β_0. In the same way, a message is ham only if few messages of
-spam have so low a score.
+more ham is learned that scores below β_0, and is at least 3/n, because n messages cannot show that
+a share is smaller. In the same way, a message is ham only if few messages of spam have so low a
+score.
 """
 
 from __future__ import annotations
@@ -331,7 +332,9 @@ def reach(beyond: Array, block: NDArray[np.intp]) -> tuple[float, float]:
     The number of such scores is modelled as Poisson. Its gamma prior is worth SEEN scores, of which
     SEEN_BEYOND are above 0. The bound is a quantile of the posterior, approximated as in Wilson and
     Hilferty (1931). If the numbers of blocks vary more than Poisson numbers do, each score counts
-    for less.
+    for less. If there are only few scores, n, the prior alone would decide. So the bound is at
+    least 3/n, the 95 % limit if none of n scores is above 0 (the rule of three, Hanley and
+    Lippman-Hand 1983).
     """
     far = beyond > 0
     number = int(np.count_nonzero(far))
@@ -339,7 +342,7 @@ def reach(beyond: Array, block: NDArray[np.intp]) -> tuple[float, float]:
     spread = max(by_block.var(ddof=1) / by_block.mean(), 1.0) if number else 1.0
     a = number / spread + SEEN_BEYOND
     bound = a * (1 - 1 / (9 * a) + Z / (3 * np.sqrt(a))) ** 3
-    share = min(bound / (len(beyond) / spread + SEEN), 1.0)
+    share = min(max(bound / (len(beyond) / spread + SEEN), 3 / len(beyond)), 1.0)
     excess = (beyond[far].sum() + USUAL_NUMBER * USUAL_EXCESS) / (number + USUAL_NUMBER)
     return float(excess), float(share)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import secrets
+import select
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 PREFIX = ".genus-"  # of temporary names
 
@@ -66,3 +67,14 @@ def sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def write_all(stream: Any, content: bytes) -> None:
+    """Write all bytes to a stream that may accept only some, unbuffered or non-blocking."""
+    rest = memoryview(content)
+    while rest:
+        written = stream.write(rest)
+        if written is None:  # a non-blocking pipe is full
+            select.select([], [stream], [])
+        else:
+            rest = rest[written:]

@@ -42,7 +42,10 @@ def to_bytes(tree: dict[str, Any]) -> bytes:
     document["checksum"] = checksum(VERSION, document["tree"], tensors)
     metadata = {FORMAT: json.dumps(document)}  # one entry: safetensors shuffles several
     try:
-        return save({name: np.ascontiguousarray(t) for name, t in tensors.items()}, metadata)
+        content = save({name: np.ascontiguousarray(t) for name, t in tensors.items()}, metadata)
+        if int.from_bytes(content[:8], "little") > MOST_HEADER:  # safetensors 0.4 only reads less
+            raise SafetensorError("its metadata is too large")
+        return content
     except SafetensorError as error:
         raise ValueError(
             f"The model cannot be saved ({error}), because it has too many columns. Leave some out "

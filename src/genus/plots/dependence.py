@@ -103,7 +103,8 @@ class DependenceDisplay:
     def _map(self, drawn: PairDependence, options: dict[str, Any]) -> None:
         ax, odds = self.ax_, drawn.log_odds(self.label, self.against)
         most = float(np.nanmax(np.abs(odds), initial=1e-9))
-        style = {"cmap": "RdBu", "vmin": -most, "vmax": most, "aspect": "auto", **options}
+        style = {"cmap": "RdBu", "vmin": -most, "vmax": most, "aspect": "auto"}
+        style = {**style, "interpolation": "none", **options}
         image = ax.imshow(odds.T, origin="lower", **style)
         one, two = drawn.first, drawn.second
         ax.set_xticks(

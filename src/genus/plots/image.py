@@ -68,7 +68,7 @@ class ImageDisplay:
         # One scale for all classes, so that they can be compared.
         scale = {"vmin": min(float(self.images.min()), 0.0), "vmax": float(self.images.max())}
         for place, image, label in zip(self.axes_, self.images, self.classes, strict=True):
-            given = {"cmap": ramp("text"), "interpolation": "nearest", **scale, **options}
+            given = {"cmap": ramp("text"), "interpolation": "none", **scale, **options}
             place.imshow(image, **given)
             place.set(xticks=[], yticks=[], title=plain(label))
             place.spines[:].set_visible(True)

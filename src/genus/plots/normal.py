@@ -20,7 +20,7 @@ from genus.solve.normal import MultivariateNormal
 POINTS = 61  # along each side
 SHARES = (0.9, 0.7, 0.5, 0.3, 0.1)  # that contours enclose
 REACH = 3.0  # standard deviations that are drawn
-MESH = 21  # lines of a surface's mesh, each way
+STEP = 3  # points from one line of a surface's mesh to the next
 SKIRT = 0.015  # share of the top below which nothing is drawn, to show the floor
 FLOOR = 0.5  # depth of the floor for contours, as a share of the top
 
@@ -122,19 +122,19 @@ class NormalDisplay:
 
     def _surface(self, ax: Any, j: int) -> None:
         x, y = np.meshgrid(self.x[j], self.x[j])
+        coarse = np.s_[::STEP, ::STEP]  # as vectors, a finer surface would be a large file
         scale = library("matplotlib.colors").PowerNorm(0.5, 0, self.top)
         floor = -FLOOR * self.top
         ax.plot_surface(
-            x,
-            y,
-            np.where(self.density[j] > SKIRT * self.top, self.density[j], np.nan),
-            rcount=MESH,
-            ccount=MESH,
+            x[coarse],
+            y[coarse],
+            np.where(self.density[j] > SKIRT * self.top, self.density[j], np.nan)[coarse],
+            rcount=POINTS,
+            ccount=POINTS,
             cmap=ramp(),
             norm=scale,
             linewidth=0.25,
             edgecolor=colours()["page"],
-            rasterized=True,  # many small areas
         )
         levels = self._levels(j, SHARES)
         lines = {"colors": colours()["class-0"], "linewidths": 0.8}

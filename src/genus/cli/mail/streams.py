@@ -6,6 +6,8 @@ import select
 import sys
 from typing import Any
 
+from genus.persistence.atomic import write_all
+
 BLOCK = 1 << 20
 
 
@@ -24,10 +26,4 @@ def pass_on(message: bytes) -> None:
     """Write a whole message to stdout, in parts if the pipe accepts only some of it."""
     sys.stdout.flush()
     buffer: Any = sys.stdout.buffer
-    file, rest = getattr(buffer, "raw", buffer), memoryview(message)
-    while rest:
-        written = file.write(rest)
-        if written is None:  # a non-blocking pipe is full
-            select.select([], [file], [])
-        else:
-            rest = rest[written:]
+    write_all(getattr(buffer, "raw", buffer), message)

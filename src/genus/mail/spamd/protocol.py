@@ -130,6 +130,11 @@ class Reading:
         return self._whole(self._length())
 
     @property
+    def held(self) -> int:
+        """Return the number of bytes that are in memory."""
+        return len(self._held)
+
+    @property
     def _command(self) -> str:
         return "" if self._first is None else self._first[0]
 

@@ -29,6 +29,7 @@ from genus.mail.store import StoreError
 GRACE = 10.0  # seconds that requests in progress have when the server ends
 PATIENCE = 1.0  # seconds that idle clients have then, or if another client needs the place
 LINGER = 5.0  # seconds that a client has to close the connection after its answer
+HELD = 10  # largest messages: the bytes that all unfinished requests of a process may hold
 UNREAD = Request("", (1, 0))  # stands for a request that did not arrive in full
 
 
@@ -324,6 +325,28 @@ class Conversation(Talk):
         else:
             if request is not None:
                 self.answer(request)
+            else:
+                self.bound_all()
+
+    @property
+    def held(self) -> int:
+        """Return the number of bytes of the request that have arrived, while it is unfinished."""
+        return 0 if self.reading is None else self.reading.held
+
+    def bound_all(self) -> None:
+        """If unfinished requests hold too many bytes, refuse one.
+
+        It is the largest one of the peer whose requests hold the most bytes.
+        """
+        every = [each for each in self.worker.conversations if isinstance(each, Conversation)]
+        if sum(each.held for each in every) <= HELD * self.worker.limits.size:
+            return
+        of_peer: Counter[str] = Counter()
+        for each in every:
+            of_peer[each.peer.key] += each.held
+        largest = max(every, key=lambda each: (of_peer[each.peer.key], each.held))
+        why = "unfinished requests hold too many bytes; try again"
+        largest.refuse(Refusal(Code.EX_TEMPFAIL, why))
 
     def eof_received(self) -> bool:
         self.heard_all = True
