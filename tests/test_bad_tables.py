@@ -15,7 +15,7 @@ from genus.arrays.memory import size_of
 from genus.cli import cli
 from genus.cli.errors import sentence
 from genus.table import Frame, open_table
-from genus.table.model import memory
+from genus.table.model import cost
 from scope import EVERYTHING
 
 ROWS = 60
@@ -200,7 +200,7 @@ def test_scoring_very_many_classes_is_refused_before_memory_is_used():
 
 @pytest.mark.parametrize("named", [True, False])
 def test_a_target_of_too_many_classes_is_refused_before_rows_are_counted(monkeypatch, named):
-    monkeypatch.setattr("genus.table.model.memory.available", lambda: 1 << 30)
+    monkeypatch.setattr("genus.table.model.cost.available", lambda: 1 << 30)
     monkeypatch.setattr(TableClassifier, "_count", None)
     x = np.random.default_rng(0).normal(size=6000)
     y = [f"k{i % 2000}" for i in range(6000)]
@@ -219,7 +219,7 @@ def test_the_memory_of_many_classes_is_predicted():
     rows = open_table({name: table[name][:3000] for name in ("a", "b")}).table()
     family = model.model_.family
     predicted = [
-        memory.expected_bytes(family, Frame.of(part, model.plan_), 120) / memory.PLAIN
+        cost.expected_bytes(family, Frame.of(part, model.plan_), 120) / memory.PLAIN
         for part in (rows, open_table({name: table[name] for name in ("a", "b")}).table())
     ]
     parts = model.model_.statistics.parts
@@ -234,9 +234,9 @@ def test_a_fit_that_takes_minutes_is_announced(monkeypatch):
     table = {"x": np.random.default_rng(0).normal(size=3000).round(1), "y": y}
     family = (model := plain().fit(table, target="y")).model_.family
     X = Frame.of(open_table({"x": table["x"]}).table(), model.plan_)
-    few, more = (memory.expected_seconds(family, X, 200, rows) for rows in (1000, 4000))
+    few, more = (cost.expected_seconds(family, X, 200, rows) for rows in (1000, 4000))
     assert more == 4 * few
-    assert memory.expected_seconds(family, X, 400, 1000) == 2 * few
+    assert cost.expected_seconds(family, X, 400, 1000) == 2 * few
     monkeypatch.setattr(memory, "LONG", few)
     with pytest.warns(UserWarning, match=r"200 classes or more from 3,000 rows .* calibrate=False"):
         TableClassifier().fit(table, target="y")

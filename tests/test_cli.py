@@ -234,7 +234,7 @@ def test_columns_that_not_all_tables_have_are_told(folder):
     query = "SELECT * EXCLUDE (age, city), 1 AS extra FROM 'new.csv'"
     told = done("predict", "customers.genus", "new.csv", query).stderr
     assert (
-        "Some tables lack these columns, which are empty in their rows: 'age', 'city', 'extra'."
+        "Some tables lack these columns, so their rows have no value there: 'age', 'city', 'extra'."
         in told
     )
     assert "Empty" not in done("predict", "customers.genus", "new.csv", "customers.csv").stderr

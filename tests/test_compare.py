@@ -178,7 +178,7 @@ def test_patience_ends():
     assert np.isnan(theirs.error[1:]).all()
     assert "at each size, to stay within patience=1e-06." in " ".join(ours.notes)
     assert "stops at 7 rows" in " ".join(theirs.notes)
-    assert "more than patience=1e-06 leaves." in " ".join(theirs.notes)
+    assert "more than is left of patience=1e-06." in " ".join(theirs.notes)
     assert "Judged by 7 of your 569 rows, use" in advice(found, 569).sentence
 
 
@@ -724,7 +724,7 @@ def test_the_command_says_which_and_why_and_draws(data):
 
 def test_the_command_names_its_own_option(data):
     done = genus(data, "--target", "pays", "--repeats", 10, "--patience", 1e-6, cwd=data.parent)
-    assert "more than --patience 1e-06 leaves." in done.stdout
+    assert "more than is left of --patience 1e-06." in done.stdout
     assert "patience=" not in done.stdout
 
 

@@ -410,12 +410,12 @@ def test_what_is_scarce_or_useless_is_said(empty, tmp_path):
         return told.output.splitlines()[-1]
 
     empty.learn([spam(i) for i in range(40)], True)
-    assert "learned only 0 ham. Every verdict is unsure until it has learned 5" in said()
+    assert "learned only 0 messages of ham. Every verdict is unsure until it has" in said()
     empty.learn([ham(i) for i in range(10)], False)
-    assert "learned only 10 ham, but 40 spam" in said()
+    assert "learned only 10 messages of ham, but 40 of spam" in said()
     assert "Learn more ham: genus mail learn --ham" in said()
     empty.forget([spam(i) for i in range(12, 40)])
-    assert "only 10 ham and 12 spam. Learn more of both: genus mail learn --spam" in said()
+    assert "only 10 messages of ham and 12 of spam. Learn more of both: genus mail learn" in said()
     empty.learn([spam(i) for i in range(12, 40)], True)
     empty.learn([ham(i) for i in range(10, 40)], False)
     assert said().startswith("weights")

@@ -424,7 +424,7 @@ def test_many_columns_are_judged_as_they_were_fitted(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(judging, "MANY_COLUMNS", 4)
     anew = judging.judged(None, load_iris(as_frame=True).frame, "target")
     assert anew.outcome.log_loss != found.outcome.log_loss
-    assert "neither for its counts nor for its weights" in anew.how
+    assert "Neither its counts nor its weights include the row" in anew.how
 
 
 def test_a_model_that_is_not_fitted_says_how_to_fit() -> None:

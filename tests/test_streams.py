@@ -809,7 +809,7 @@ def test_it_stops_before_memory_is_full(folder: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr("genus.estimators.counting.available", lambda: 100)
     model = GDA().fit(NUMBERS, LABELS)
     before = model.to_bytes()
-    with pytest.raises(TableError, match="GB of memory are free"):
+    with pytest.raises(TableError, match="GB of free memory are too little"):
         model.fit(str(folder / "numbers" / "*.parquet"), target="label")
     assert model.to_bytes() == before
 

@@ -133,7 +133,10 @@ class Explanation:
     def _position(self, label: Any) -> int:
         found = np.flatnonzero(self.classes == label)
         if len(found) == 0:
-            raise ValueError(f"{label!r} is not one of the classes {self.classes.tolist()[:10]}.")
+            raise ValueError(
+                f"{label!r} is not one of the classes {self.classes.tolist()[:10]}. "
+                "Name a class of the model."
+            )
         return int(found[0])
 
 

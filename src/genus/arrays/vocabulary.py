@@ -1,7 +1,7 @@
 """Keep many words as one axis: distinct texts, ascending, in one array of UTF-8.
 
-Python needs 50 bytes for each string, and NumPy as much as the longest string for each; here a word
-needs its own bytes and a number.
+Python needs 50 bytes more for each string, and an array of NumPy needs the size of the longest
+string for each. Here a word needs its own bytes and a number.
 """
 
 from __future__ import annotations
@@ -108,7 +108,8 @@ class Vocabulary:
     def pieces(self, longest: int) -> tuple[NDArray[np.bytes_], Integers]:
         """Split runs into words; return the first bytes of each word, and the run it is in.
 
-        Words are cut after `longest` + 1 bytes, so that those above `longest` bytes are recognised.
+        Words are cut after `longest` + 1 bytes, so that words of more than `longest` bytes still
+        differ from all shorter words.
         """
         spaces = np.flatnonzero(self.text == ord(" "))
         ends = np.sort(np.concatenate([spaces, self.ends]))

@@ -85,7 +85,7 @@ class FoldsOrLoo(click.ParamType[Any]):
 def model_and_data(
     given: tuple[str, ...], target: str | None
 ) -> tuple[str | None, tuple[str, ...]]:
-    """Split arguments into MODEL and DATA; either may be missing, but DATA alone needs a target."""
+    """Split arguments into MODEL and DATA; one may be missing, but DATA alone needs a target."""
     from genus.cli.models import is_model
 
     if is_model(given[0]):

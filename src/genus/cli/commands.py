@@ -32,9 +32,9 @@ def cli() -> None:
 
     DATA is a file or a glob of files (CSV, TSV, Parquet, JSON lines, Arrow, Excel; also
     compressed), a query such as "SELECT * FROM 'x.parquet' WHERE year > 2020", a table of a
-    database (shop.sqlite#orders, postgresql://localhost/shop#orders), or - for stdin. Several are
-    read as one table. MODEL is a file that `genus fit` wrote. Data goes to stdout, messages go to
-    stderr. Progress bars and colours appear on terminals only.
+    database (shop.sqlite#orders, postgresql://localhost/shop#orders), or - for stdin. If DATA is
+    given several times, all of it is read as one table. MODEL is a file that `genus fit` wrote.
+    Data goes to stdout, messages go to stderr. Progress bars and colours appear on terminals only.
 
     \b
     Example:

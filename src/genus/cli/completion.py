@@ -21,5 +21,7 @@ def completion(ctx: click.Context, shell: str) -> None:
 
     known = get_completion_class(shell)
     if known is None:
-        raise click.ClickException(f"The installed version of click does not support {shell}.")
+        raise click.ClickException(
+            f"The installed version of click does not support {shell}. Upgrade click."
+        )
     click.echo(known(ctx.find_root().command, {}, "genus", "_GENUS_COMPLETE").source())

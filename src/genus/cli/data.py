@@ -67,7 +67,7 @@ def as_given(text: str, names: Mapping[str, str]) -> str:
 
 
 def spool(folder: str) -> str:
-    """Copy stdin to a file, because finding the column types takes a pass over all of it."""
+    """Copy stdin to a file: it is read twice, because finding the column types takes a pass."""
     path = os.path.join(folder, "stdin")
     with open(path, "wb") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
@@ -133,7 +133,7 @@ def tell_uneven(columns: Sequence[Sequence[str]]) -> None:
     some = [name for name in every if not all(name in own for own in columns)]
     if some:
         listed = ", ".join(map(repr, some[:10])) + (" and more" if len(some) > 10 else "")
-        say(f"Some tables lack these columns, which are empty in their rows: {listed}.")
+        say(f"Some tables lack these columns, so their rows have no value there: {listed}.")
 
 
 def tell_extra(source: Any, model: Any) -> None:

@@ -104,7 +104,7 @@ def flush_or_close_stdout() -> None:
 
 
 def close_stdout() -> None:
-    """Redirect stdout to the null device, so that Python can flush it at exit."""
+    """Redirect stdout to the null device, so that Python's flush at exit does not fail."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

@@ -26,7 +26,7 @@ MANY = 200  # rows from which leave-one-out is slow
 @click.option(
     "--group",
     type=Column(),
-    help="Keep rows with the same value of this column in one fold, and leave the column out.",
+    help="Keep rows with the same value of this column in one fold. Models do not use the column.",
 )
 @click.option(
     "--time",

@@ -52,11 +52,11 @@ def explain(
     the classes, the contributions add up to the log-odds of the prediction. The words of a text are
     listed below it.
 
-    With --all, a line is written for each row of DATA: its `row` number, `prediction`, the classes
-    `class` and `against`, their `log_odds`, the `baseline`, which is the log-odds of their shares,
-    and `contribution(COLUMN)` of every column. By default, `class` is the second of two classes;
-    with more classes it is the prediction, and `against` is the next most probable class. --class
-    and --against change that.
+    With --all, writes a table with a line for each row of DATA. Its columns are `row`, the number
+    of the row; `prediction`; `class` and `against`, the two classes that are compared; `log_odds`;
+    `baseline`, the log-odds of the shares of both classes; and `contribution(COLUMN)` for every
+    column. By default, `class` is the second of two classes; with more classes, `class` is the
+    prediction, and `against` the next most probable class. --class and --against change that.
 
     \b
     Examples:
@@ -210,8 +210,8 @@ def the_row(source: Any, number: int) -> Any:
 class Why:
     """The explanation of one row: p of each class, and the log-odds of `first` against `second`.
 
-    `odds` (n + 1,) are the contributions of the columns and the baseline, `values` (n,) the cells,
-    and `truth` is the target and its value in the row, if known.
+    `odds` (n + 1,) are the contributions of the columns and the baseline, and `values` (n,) the
+    values of the columns. `truth` is the name of the target and its value in the row, if known.
     """
 
     explanation: Any
@@ -245,7 +245,7 @@ class Why:
 
 
 def as_object(why: Why, number: int) -> dict[str, Any]:
-    """Return the explanation of a row for JSON; all contributions and words, the largest first."""
+    """Return an explanation for JSON, with all contributions and words, the largest first."""
     import numpy as np
 
     labels = [str(label) for label in why.explanation.classes.tolist()]
@@ -303,7 +303,7 @@ def told(why: Why, number: int) -> str:
 
 
 def words(explanation: Any, j: int, first: Any, second: Any) -> list[tuple[str, float]]:
-    """Return the strongest words of a column of texts; none for other columns."""
+    """Return the words of a text that contribute most; none if the column holds no texts."""
     from genus.display.text import name
 
     column = explanation.features[j]

@@ -34,17 +34,20 @@ MOST_JUDGED = 20_000  # columns of a model that is refitted for each fold
     "--checkpoint",
     type=click.Path(path_type=str),
     metavar="FOLDER",
-    help="Keep the counts of each file here, and resume from them after an interruption.",
+    help="Keep the counts of each file in this folder. After an interruption, the same command "
+    "continues with the files that are not counted yet.",
 )
 @click.option(
     "--for-prediction",
     is_flag=True,
-    help="Write a smaller file without any row; its model cannot learn, forget or be merged.",
+    help="Write a smaller model file that holds no rows. Its model cannot learn, forget or be "
+    "merged.",
 )
 @click.option(
     "--skip-unreadable",
     is_flag=True,
-    help="Skip files that cannot be read to their end, and name them. Files are read twice.",
+    help="Skip files that cannot be read to their end, and report their names. This reads every "
+    "file twice.",
 )
 @arguments.encoding
 def fit(
@@ -62,8 +65,8 @@ def fit(
     """Learn to predict a column of a table, in one pass.
 
     Prints what was learned, and out-of-fold scores. `moves` is the mean absolute contribution of
-    a column to the log-odds. `bits` is the information about the class that the column gives with
-    its family, in bits per row.
+    a column to the log-odds. `bits` is the gain of a column: how much information about the class
+    it gives, modelled by its family, in bits per row.
 
     \b
     Examples:
@@ -115,9 +118,9 @@ def fit(
 def judged_anew(model: Any, source: Any, target: str) -> list[str]:
     """Return lines that compare out-of-fold scores with those of the baseline.
 
-    If rows are few, everything is refitted for each fold, because the summary's own scores are
-    optimistic then. Otherwise the model has already scored its sample. Very wide tables are not
-    refitted, because that would take minutes.
+    If there are few rows, the scores in the summary are optimistic, so a model is fitted again for
+    each fold. Otherwise, and for very wide tables, where this would take minutes, the scores are
+    those that the model already has of its sample.
     """
     from sklearn.base import clone
 
@@ -152,8 +155,8 @@ def classifier(
 
     if target in ignore or target in dict(families):
         raise click.UsageError(
-            f"{target!r} is the target and cannot be used to predict itself. Leave it out of "
-            "--ignore and --family."
+            f"{target!r} is the target, so --ignore and --family cannot name it. Name another "
+            "column there."
         )
 
     if like is not None:

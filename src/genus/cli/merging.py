@@ -56,18 +56,22 @@ def lost(parts: list[Any], merged: Any) -> list[str]:
     kept = {column.name for column in plan.used}
     used = [{column.name for column in part.plan_.used} for part in parts]
     for names, told in (
-        (set.union(*used) - kept, "one of the models leaves it out, so the merged model does, too"),
+        (
+            set.union(*used) - kept,
+            "one of the models leaves it out, so the merged model leaves it out, too",
+        ),
         (
             kept - set.intersection(*used),
-            "one of the models does not have it, so it is missing in that model's rows",
+            "one of the models does not have it, so it counts as missing in the rows of that model",
         ),
     ):
         lines += [f"Note: column {name!r}: {told}." for name in sorted(names)[:MOST_NAMED]]
     if not merged.model_.statistics["sample"].is_complete:
         lines.append(
-            "Note: the models were fitted with different plans, so the merged model has only "
-            "the cells that all of them share, and loses some precision. To avoid this, fit "
-            "all of them with one plan (genus plan, genus fit --plan)."
+            "Note: the models were fitted with different plans, so they divide numbers into "
+            "different cells. The merged model has only the cells that all of them share, and "
+            "loses some precision. To avoid this, fit all of them with one plan (genus plan, "
+            "genus fit --plan)."
         )
     return lines
 

@@ -25,9 +25,9 @@ def plan(
 ) -> None:
     """Decide how columns are read, for models that are to be merged.
 
-    Looks at some rows, but counts none. Models that are fitted with one plan, on any machine, merge
-    exactly into the model of all rows. A plan is a model without rows: it holds the names and
-    types of columns, the ranges by which numbers are counted, and hashes of frequent categories.
+    Reads some of the rows, and counts none. Models that are fitted with one plan, on any machine,
+    merge exactly into the model of all rows. A plan is a model without rows: it holds the names and
+    types of columns, the ranges into which numbers are divided, and hashes of frequent categories.
 
     \b
     Example:

@@ -30,9 +30,10 @@ def predict(
 ) -> None:
     """Add predicted classes and probabilities to a table.
 
-    All columns of DATA are kept; `prediction` and `p(CLASS)` are added after them. From CSV to CSV,
-    the lines are copied byte for byte. In other formats, columns of very long numbers, of
-    numbers with leading zeros, or of times such as 7:05 become text. Rows are streamed.
+    All columns of DATA are kept; `prediction` and `p(CLASS)` are added after them. If DATA and OUT
+    are CSV, the lines are copied byte for byte. Otherwise, columns of very long numbers, of numbers
+    with leading zeros, or of times such as 7:05 become text. Rows are written as they are read, so
+    a table may be larger than memory.
 
     \b
     Examples:

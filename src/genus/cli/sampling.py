@@ -27,7 +27,7 @@ BATCH = 1 << 16  # rows
     "--seed",
     type=click.IntRange(min=0),
     metavar="S",
-    help="A seed that makes the rows repeatable.",
+    help="The same seed draws the same rows again.",
 )
 def sample(model: str, number: int, output: str, label: str | None, seed: int | None) -> None:
     """Draw new rows from a model.

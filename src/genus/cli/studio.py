@@ -30,7 +30,7 @@ PATIENCE = 1.0  # seconds to wait at exit for work to stop
     type=click.IntRange(0, 65535),
     help="The port.  [default: a free one, and the same one after a restart]",
 )
-@click.option("--no-browser", is_flag=True, help="Print the address only.")
+@click.option("--no-browser", is_flag=True, help="Print the address, and open no browser.")
 @click.option("--fresh", is_flag=True, help="Start over instead of resuming the last session.")
 @arguments.encoding
 def studio(

@@ -24,8 +24,8 @@ TARGET = "y"  # the column of the labels that come with an array
 class Rows:
     """The Arrow batches of a partition, and its name in messages.
 
-    `before` returns how many rows with the same name come before these. If the partition is a piece
-    of a file, these are the rows of the file before the piece.
+    `before` returns the number to add to row numbers in messages. If the partition is a piece of a
+    file, it is the number of rows in the file before the piece.
     """
 
     name: str

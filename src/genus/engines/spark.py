@@ -34,8 +34,9 @@ def opened(frame: Any) -> SparkFrame:
 class SparkFrame:
     """A Spark data frame.
 
-    The task of a partition returns its parts, a row each. Spark keeps the rows of one attempt only,
-    however often it retries, so nothing is counted twice. Merging needs no barrier stage.
+    The task of a partition returns one row for each of its parts. However often Spark retries a
+    task, it keeps the rows of one attempt only, so nothing is counted twice. Merging needs no
+    barrier stage.
     """
 
     name = "the Spark frame"

@@ -29,8 +29,9 @@ SPARSE = 0  # the type of a sparse vector in Spark's structs
 class Columns:
     """The `names` of the columns that are read, and the `kind` of data that they become.
 
-    "numbers" and "values" become one column of a matrix each. "vector" is one column with a vector
-    of `width` numbers in every row, and "text" is one column of texts.
+    Each column of the kinds "numbers" and "values" becomes a column of a matrix. "vector" is a
+    single column with a vector of `width` numbers in every row, and "text" a single column of
+    texts.
     """
 
     names: tuple[str, ...]

@@ -125,7 +125,7 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Raise an error if options need all rows at once."""
 
     def _closed(self, model: Model) -> Model:
-        """Return the model, which has all rows, without the keys that the options leave out."""
+        """Return the model of all rows without the keys that the options leave out."""
         return model
 
     def _shards(self, partitions: int) -> int:
@@ -140,7 +140,7 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     def _reduced(self, model: Model) -> Model:
-        """Return one of the parts, without keys that the whole model does not use."""
+        """Return one of the parts, with only the keys that the whole model may use."""
         raise NotImplementedError
 
     def _joined(self, models: list[Model]) -> Model:
@@ -246,7 +246,7 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return replace(model, priors=self._priors(), unexplained=self._unexplained())
 
     def _keep(self, model: Model) -> None:
-        """Store the model, solved with the current parameters.
+        """Store the model, and the current parameters as those that it is solved with.
 
         As in scikit-learn, set_params takes effect at the next `fit` or `partial_fit`.
         """
@@ -282,7 +282,7 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return columns
 
     def _copy(self, **options: Any) -> Self:
-        """Return a copy without a model; `options` replace parameters that it was solved with."""
+        """Return a copy without a model; `options` are parameters to change."""
         copy = clone(self).set_params(**deepcopy(self._solved_with) | options)
         copy._adopt(self)
         return copy

@@ -56,8 +56,8 @@ class Reading:
 
     `weights` names a column of weights, `columns` the columns to learn from (None: all others).
     `progress` is called with the number of rows after each batch. `checkpoint` is a folder that
-    keeps the finished parts. `known` are the classes as which labels are read, if given. A table
-    that `is_part` of others may have no rows.
+    keeps the finished parts. If `known` classes are given, labels are converted to their types. If
+    `is_part` is true, the table is one part of several, and may have no rows.
     """
 
     target: str
@@ -234,10 +234,10 @@ def count_batches(
 
 
 class Total:
-    """A sum of many models or classifiers, which adds those of about equal size in pairs.
+    """A sum of many models or classifiers; it adds pairs of sums of about equal size.
 
-    Each addition copies what it adds, such as all words; adding one by one would take time that
-    grows with the square of the number of models.
+    Each addition copies what it adds, such as all words. If models were added to the sum one by
+    one, the time would grow with the square of their number.
     """
 
     def __init__(self, zero: Any) -> None:
@@ -274,8 +274,8 @@ def refuse_full_memory(total: Total, rows: int) -> None:
         if classes >= MANY_CLASSES:
             todo = "Merge rare classes into one, or choose a target with fewer classes."
         raise TableError(
-            f"The sums of {rows:,} rows in {classes:,} classes take {size / 1e9:.1f} GB, but only "
-            f"{free / 1e9:.1f} GB of memory are free, which is too little. {todo}"
+            f"The sums of {rows:,} rows in {classes:,} classes take {size / 1e9:.1f} GB. Adding "
+            f"and solving copies them, so {free / 1e9:.1f} GB of free memory are too little. {todo}"
         )
 
 
@@ -389,7 +389,7 @@ def count_elsewhere(estimator: Any, engine: Engine, reading: Reading, first: boo
 def look_elsewhere(estimator: Any, engine: Engine, reading: Reading, everything: bool) -> None:
     """Decide how columns are read, from some rows of each partition.
 
-    They are its first rows or, with `everything`, rows spread over all of it.
+    They are the first rows of the partition or, with `everything`, rows spread over all of it.
     """
     import pyarrow as pa
 
@@ -440,7 +440,7 @@ def part_of(
 
 
 def finished(part: bytes) -> bytes:
-    """Return a sum of parts, in bytes, without the words that no model of all rows can use."""
+    """Return a sum of parts, in bytes, with only the words that the model of all rows may use."""
     if part[:1] != PART:
         return part
     passed, estimator = received(part)

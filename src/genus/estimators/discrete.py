@@ -48,7 +48,9 @@ class DiscreteClassifier(GenerativeClassifier):
     def _smoothing(self) -> Smoothing:
         if self.m is None:
             if self.p is not None:
-                raise ValueError("p is the prior of an m-estimate and needs m, its weight in rows.")
+                raise ValueError(
+                    "p is the prior of an m-estimate and needs m, its weight. Give m, too."
+                )
             return Smoothing(self._check_alpha())
         m = number("m", self.m, least=0, most=MOST_PSEUDO_COUNT)
         return Smoothing(m=m, p=None if self.p is None else self._check_guess())
@@ -114,7 +116,7 @@ class DiscreteClassifier(GenerativeClassifier):
 
     @property
     def class_log_prior_(self) -> Array:
-        """log p(y), (K,); for a list `class_prior`, the logarithms of the list itself."""
+        """log p(y), (K,); if `class_prior` is a list, the logarithms of its numbers."""
         model, given = self._fitted(), by_class(self._option("class_prior"))
         if given is None or isinstance(given, Mapping):
             return model.log_prior

@@ -90,9 +90,9 @@ class LinearDiscriminantAnalysis(DiscriminantAnalysis):
 
     Parameters
     ----------
-    solver : the scikit-learn solver to reproduce: "lsqr" and "eigen" weight the
-        covariances of the classes by `priors`, "svd" by the rows; "lsqr" has no
-        `transform`, and that of "eigen" does not subtract the mean.
+    solver : the scikit-learn solver to reproduce. "lsqr" and "eigen" weight the covariances of the
+        classes by `priors`, "svd" weights them by the rows. "lsqr" has no `transform`; the
+        `transform` of "eigen" does not subtract the mean.
     shrinkage : None, a number from 0 to 1, or "auto" (Ledoit and Wolf's), not with "svd".
     priors : p(y) in the order of the classes, or by class in a dictionary; None: shares of rows.
     n_components : the number of discriminant axes of `transform`.
@@ -329,7 +329,7 @@ class QuadraticDiscriminantAnalysis(DiscriminantAnalysis):
 
 
 def as_one_class(statistics: Moments | Points) -> Any:
-    """Return the statistics of all rows as those of one class."""
+    """Return the statistics of all rows as if all of them were of one class."""
     axis: NDArray[Any] = np.zeros(1, dtype=np.int64)
     if isinstance(statistics, Points):
         return replace(statistics, classes=axis, codes=np.zeros_like(statistics.codes))

@@ -48,7 +48,7 @@ def linear_form(parameters: Any) -> tuple[Array, Array]:
     if hasattr(parameters, "linear"):
         return parameters.linear
     raise ValueError(
-        "With a covariance for each class log p(y|x) is quadratic in x, not linear. "
+        "With a covariance for each class, log p(y|x) is quadratic in x, not linear. "
         "Use shared=True."
     )
 

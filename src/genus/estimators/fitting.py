@@ -223,9 +223,9 @@ class Fitting(Core):
     ) -> Model:
         """Count the rows of any source, and return a model of these rows alone.
 
-        With `more`, the rows are read like earlier ones. Otherwise everything fitted is dropped
-        first, and the rows are read as in `like`; if `like` is None, they decide how data is
-        read. If the rows are `complete`, no others will be added.
+        With `more`, the rows are read like earlier rows. Otherwise the present model is dropped
+        first, and the rows are read as in `like`; if `like` is None, these rows decide how data is
+        read. With `complete`, no further rows will be added.
         """
         X, y, target = paired(X, y, target)
         if more and target is None and y is None:
@@ -287,7 +287,7 @@ class Fitting(Core):
             total = Total(fresh._blank()) if total is None else total
             total.add(counted)
         if total is None:
-            raise ValueError("There are no batches to fit: the iterator was empty.")
+            raise ValueError("There are no batches to fit: the iterator was empty. Give a batch.")
         self._adopt(fresh)
         return total.sum()
 
@@ -350,7 +350,7 @@ class Fitting(Core):
 
 @contextmanager
 def blaming_classes(classes: int) -> Iterator[None]:
-    """If memory runs out, and there are many classes, say that they are the likely cause."""
+    """Turn a lack of memory into an error that names the number of classes, if it is large."""
     try:
         yield
     except MemoryError:
@@ -388,7 +388,7 @@ def pairs_in(X: Any) -> tuple[Any, bool]:
         return X, False
     first = next(X, None)
     if first is None:
-        raise ValueError("There are no batches to fit: the iterator was empty.")
+        raise ValueError("There are no batches to fit: the iterator was empty. Give a batch.")
     is_pair = isinstance(first, tuple | list) and not all(isinstance(one, Mapping) for one in first)
     return chain([first], X), is_pair
 

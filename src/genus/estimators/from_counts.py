@@ -35,7 +35,7 @@ def from_counts(
 
     Parameters
     ----------
-    classifier : one with the options to use; it is not changed.
+    classifier : a classifier with the options to use; it is not changed.
     counts : for CategoricalNB, how often each value occurs: {column: {value: {class: count}}}, or
         a table with the columns "column", "value", "class" and "count". For TextClassifier, a table
         with the columns "word", "class", "occurrences" and "documents". Repeated lines are added.

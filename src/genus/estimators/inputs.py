@@ -171,7 +171,7 @@ def holds_objects(dtype: Any) -> bool:
 def loses_digits(X: Any) -> bool:
     """Return whether different integers would become equal floats.
 
-    pandas converts its nullable integers to floats, and Polars those with missing values.
+    pandas converts nullable integers to floats, and Polars integers with missing values.
     """
     for j, (_, dtype) in enumerate(columns_of(X)):
         if isinstance(dtype, np.dtype) or not str(dtype).lower().startswith(("int64", "uint64")):
@@ -368,12 +368,13 @@ def check_weight(sample_weight: Any, rows: int) -> Array | None:
     if not np.isfinite(weight).all():
         at = int(np.argmin(np.isfinite(weight)))
         raise ValueError(
-            f"Input sample_weight contains NaN or infinity: row {at} has {weight[at]}."
+            f"Input sample_weight contains NaN or infinity: row {at} has {weight[at]}. Give finite "
+            "weights."
         )
     if rows and not weight.any():
         raise ValueError(
             "Sample weights must contain at least one non-zero number: all are zero, so there is "
-            "nothing to count."
+            "nothing to count. Give positive weights."
         )
     if (weight < 0).any():
         at = int(np.argmax(weight < 0))

@@ -104,7 +104,10 @@ class Predicting(Core):
                 raise ValueError(f"y must be one class, or one for each of {n} rows; got {y!r}.")
             chosen = labels.find(wanted, self.classes_)
             if (chosen < 0).any():
-                raise ValueError(f"{y!r} is not one of the classes {self.classes_.tolist()[:10]}.")
+                raise ValueError(
+                    f"{y!r} is not one of the classes {self.classes_.tolist()[:10]}. "
+                    "Name a class of the model."
+                )
         rng = np.random.default_rng(random_state_seed(random_state))
         return source.sample(n, chosen, rng)
 
@@ -169,5 +172,5 @@ def batches_in(X: Any) -> tuple[Any, bool]:
         return X, False
     first = next(X, None)
     if first is None:
-        raise ValueError("There are no batches to predict: the iterator was empty.")
+        raise ValueError("There are no batches to predict: the iterator was empty. Give a batch.")
     return chain([first], X), not isinstance(first, str | bytes)

@@ -22,8 +22,8 @@ class SingleRows(Fitting, Predicting):
     def learn_one(self, x: Mapping[str, Any] | str, y: Any, w: float = 1.0) -> Self:
         """Count one row x of class y with weight w; x is a dictionary by column, or a text.
 
-        The first row names the columns. A column that a later row lacks is missing in it; for
-        classifiers that take sparse counts, it is zero.
+        The first row names the columns. If a later row lacks one of them, its value is missing;
+        for classifiers that accept sparse counts, it is zero.
         """
         weight = None if w == 1 else np.array([w])
         if self._reads == MIXED and not self.__sklearn_is_fitted__():

@@ -31,13 +31,13 @@ from genus.statistics import Array, Tally
 from genus.table import Column, Frame, Plan, Source, TableError, drift, look, open_table
 from genus.table.drift import Drift
 from genus.table.model.builder import asked_families, build
-from genus.table.model.counts import Counting
-from genus.table.model.dependence import Dependence, PairDependence, dependence
-from genus.table.model.memory import (
+from genus.table.model.cost import (
     MANY_CLASSES,
     refuse_many_classes,
     warn_of_many_classes,
 )
+from genus.table.model.counts import Counting
+from genus.table.model.dependence import Dependence, PairDependence, dependence
 from genus.table.model.mixed import Mixed
 from genus.table.model.weighing import Weighing
 from genus.table.plan import CONSTANT
@@ -66,7 +66,7 @@ class TableClassifier(GenerativeClassifier):
     sample_size : the number of rows from which weights are learned. The model keeps twice as many,
         encoded. 0 keeps no rows, only two sums that determine the weights (see docs/files.md).
     class_weight : the weight of a row of each class in p(y), as a dictionary, or "balanced" for
-        classes of equal size. Probabilities then hold for rows with these shares. If wrong
+        classes of equal size. Probabilities then hold for data with such class shares. If wrong
         decisions differ in cost, use `predict(X, decision=…)`, which keeps the probabilities.
 
     Attributes
@@ -286,9 +286,10 @@ class TableClassifier(GenerativeClassifier):
     ) -> Dependence | PairDependence:
         """Return how the log-odds depend on a column, or on two columns.
 
-        The result has the contributions, as in `explain`, of up to 1,024 rows of the model's
-        sample, by the values of the column: a curve of their mean, and the range of the middle 80 %
-        of them. For two columns it is a map of their joint contribution. No data is needed.
+        The contributions are those of `explain`, for up to 1,024 rows of the model's sample, so no
+        data is needed. For each category or range of numbers, the result has the mean contribution
+        of the rows in it, and the range of the middle 80 % of them. For two columns it has the mean
+        joint contribution.
         """
         check_is_fitted(self)
         names = (column,) if other is None else (column, other)
@@ -309,7 +310,7 @@ class TableClassifier(GenerativeClassifier):
         return shown
 
     def report(self, path: Any, data: Any = None, target: str | None = None) -> None:
-        """Write a report on the model, as `genus report` does; the model has not seen `data`."""
+        """Write a report on the model, as `genus report` does; `data` are rows new to the model."""
         from importlib import import_module
 
         check_is_fitted(self)
@@ -386,8 +387,9 @@ class TableClassifier(GenerativeClassifier):
     ) -> tuple[Any, NDArray[Any]]:
         """Draw n new rows, as an Arrow table with the columns' own types, and their labels.
 
-        They are drawn from `generative()`. The words of texts are drawn one by one, so no text of
-        the data is repeated; other values occur in the data. A sample does not protect privacy.
+        They are drawn from `generative()`. The words of a text are drawn one by one, so no text of
+        the data is repeated. Other values may be values of the data, so a sample does not protect
+        privacy.
         """
         rng = np.random.default_rng(random_state)
         X, drawn = super().sample(n, y, rng)
@@ -406,7 +408,8 @@ class TableClassifier(GenerativeClassifier):
         weighing = self._fitted().choice
         if weighing is None:
             raise AttributeError(
-                "A model with calibrate=False has no weights; it is the product of families."
+                "A model with calibrate=False has no weights, because it is a single product of "
+                "families. Fit with calibrate=True."
             )
         return weighing
 
@@ -596,7 +599,7 @@ def some_rows(table: Any, codes: Codes) -> tuple[Any, None, Codes]:
     Raise an error if there are no rows.
     """
     if table.num_rows == 0:
-        raise TableError("There are no rows to learn from.")
+        raise TableError("There are no rows to learn from. Give rows.")
     rows = some_of(table.num_rows, LOOK)
     if len(rows) == table.num_rows:
         return table, None, codes

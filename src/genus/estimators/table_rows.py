@@ -99,7 +99,9 @@ def weights_of(column: Any, name: str) -> Array:
     try:
         weight = arrow.plain(column.cast(pa.float64()), np.nan)
     except pa.ArrowException:
-        raise TableError(f"The weights {name!r} hold {column.type}, not numbers.") from None
+        raise TableError(
+            f"The weights {name!r} hold {column.type}, not numbers. Convert the column."
+        ) from None
     odd = weight[~((weight >= 0) & (weight <= MOST_WEIGHT))]
     if len(odd):
         raise TableError(
@@ -132,8 +134,11 @@ def as_text(label: Any) -> str:
 def unlabelled(name: str, target: str, rows: int) -> TableError:
     """Return the error for a table in which no row has a label."""
     if rows == 0:
-        return TableError(f"{name} has column names, but no rows.")
-    return TableError(f"The target {target!r} is empty in every row of {name}.")
+        return TableError(f"{name} has column names, but no rows. Give a table with rows.")
+    return TableError(
+        f"The target {target!r} is empty in every row of {name}. Choose another column, or give "
+        "labels."
+    )
 
 
 def labels_of(column: Any, name: str) -> tuple[Axis, Codes, NDArray[np.bool_]]:
@@ -162,7 +167,9 @@ def labels_of(column: Any, name: str) -> tuple[Axis, Codes, NDArray[np.bool_]]:
     if pt.is_boolean(kind) or pt.is_integer(kind):
         return *labels.factorize(np.asarray(kept.to_numpy(zero_copy_only=False))), there
     if pt.is_nested(kind) or pt.is_binary(kind) or pt.is_interval(kind):
-        raise TableError(f"The target {name!r} holds {kind}, not classes.")
+        raise TableError(
+            f"The target {name!r} holds {kind}, not classes. Choose a column of classes."
+        )
     coded = kept.cast(pa.large_string()).dictionary_encode()
     listed = coded.dictionary.to_pylist()
     if any(label.endswith("\0") for label in listed):
@@ -216,8 +223,8 @@ def with_labels(rows: Any, target: str) -> Any:
 def scattered_rows(batches: Iterable[Any], size: int) -> Any:
     """Return rows spread over a stream of Arrow batches, at most about twice `size`.
 
-    As more rows come, every other kept row is dropped. The first rows that show what a column
-    holds, and that it holds more than one value, are kept.
+    Whenever too many rows are kept, half of them are dropped. For each column, the first row with a
+    value and the first row with another value always stay.
     """
     import pyarrow as pa
 

@@ -19,7 +19,7 @@ class ColumnSummary:
     """A column of a model: its family, its importance, the gains of families, and a note.
 
     The importance, as in `feature_importances_`, is how far the column moves the log-odds. `gain`
-    is that of the family, and `others` are those of other families, in bits per row.
+    is the gain of its family, and `others` are the gains of other families, in bits per row.
     """
 
     name: str

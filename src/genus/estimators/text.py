@@ -53,9 +53,9 @@ class TextClassifier(LinearClassifier):
     ----------
     event_model : "multinomial" counts every occurrence of a word, "boolean" every word once in a
         document, "bernoulli" also counts absent words, and "complement" uses the counts of the
-        other classes (Rennie et al. 2003). "auto" chooses by out-of-fold scores: one of
-        these, with its alpha and its words, or a weighted mixture of several, over words or over
-        words and pairs of words. Its probabilities are calibrated.
+        other classes (Rennie et al. 2003). "auto" chooses one of these, with its alpha and its
+        words, or a weighted mixture of several, which may also use pairs of words. It chooses by
+        out-of-fold scores, and its probabilities are calibrated.
     alpha : pseudo-count added to the count of every word: a number, or "auto".
     stop_words : words to leave out: "english", or a list. N-grams that contain one are left out.
     ngrams : the smallest and the largest number of words, or of characters, in a token.
@@ -71,7 +71,7 @@ class TextClassifier(LinearClassifier):
     threads : the number of threads that read texts; None for all cores.
     calibrate : whether to calibrate the probabilities, by out-of-fold scores.
     unlabeled : the weight of a text without a label (None) in `fit`, which learns from such texts
-        by expectation maximisation; with 0, they are an error.
+        by expectation maximisation; with 0, such texts are an error.
     buckets : None counts every word by itself. A power of two hashes words into so many buckets:
         memory is bounded for any texts, but words that share a bucket are not distinguished,
         and explanations name buckets (such as #0a1b2) instead of words.
@@ -325,7 +325,8 @@ class TextClassifier(LinearClassifier):
         choice = self._fitted().choice
         if choice is None:
             raise AttributeError(
-                "Nothing was chosen, because the event model and its options were given."
+                "Nothing was chosen, because an event model was given without calibrate=True. Use "
+                'event_model="auto" or calibrate=True.'
             )
         return choice
 
@@ -353,7 +354,7 @@ class TextClassifier(LinearClassifier):
             remedy = (
                 "To learn from texts without a label, use unlabeled=…, such as 0.3."
                 if self.unlabeled == 0
-                else "Only fit learns from texts without a label."
+                else "Only `fit` learns from texts without a label. Use it, or give labels."
             )
             raise ValueError(f"{error} {remedy}") from None
 
@@ -428,7 +429,10 @@ class TextClassifier(LinearClassifier):
         check_is_fitted(self)
         k = -1 if np.ndim(label) else int(labels.find(np.asarray([label]), self.classes_)[0])
         if k < 0:
-            raise ValueError(f"{label!r} is not one of the classes {self.classes_.tolist()[:10]}.")
+            raise ValueError(
+                f"{label!r} is not one of the classes {self.classes_.tolist()[:10]}. "
+                "Name a class of the model."
+            )
         parameters = self._parameters
         slope, _ = parameters.linear
         others = np.arange(len(slope)) != k
@@ -492,8 +496,9 @@ class TextClassifier(LinearClassifier):
     def generative(self) -> TextClassifier:
         """Return the same counts with an event model that is a density.
 
-        Scores of "complement", and those that are chosen or calibrated, are not a density; for
-        them it is the multinomial model, unless `event_model` is "boolean" or "bernoulli".
+        Scores of "complement", and scores that are chosen or calibrated, are not a density. In
+        these cases the result is the multinomial model, unless `event_model` is "boolean" or
+        "bernoulli".
         """
         check_is_fitted(self)
         family: Any = self.model_.family

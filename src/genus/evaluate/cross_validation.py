@@ -327,7 +327,7 @@ def out_of_fold(
     chosen: Any = None,
     splits: Iterator[tuple[NDArray[np.intp], Model]] | None = None,
 ) -> list[Array]:
-    """Return p(y|x), (m, K), of all rows for each estimator, solved without each row's fold."""
+    """Return p(y|x), (m, K), for each estimator; each row is predicted without its own fold."""
     found = [np.zeros((len(folds.y), len(folds.classes))) for _ in estimators]
     for test, rest in folds.left_out() if splits is None else splits:
         columns = labels.positions(rest.classes, folds.classes)  # a class may be in one fold only

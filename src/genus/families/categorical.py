@@ -243,7 +243,7 @@ class Categorical:
     def _is_single(
         self, column: Column, j: int, at: NDArray[np.intp], w: Array
     ) -> NDArray[np.bool_]:
-        """Return which rows, (m,), would leave their value unseen if they were left out."""
+        """Mark the rows, (m,), without which their value would be unseen."""
         if column.edges is not None:
             return np.zeros(len(at), dtype=bool)
         single = column.counts.sum(axis=0)[at] <= w
@@ -294,7 +294,7 @@ class Categorical:
 def score(
     parameters: CategoricalParameters, table: Array, codes: NDArray[Any], raw: bool = False
 ) -> Array:
-    """Return Σ_j table[value of column j], (m, K); `raw` codes are from users, so check them."""
+    """Return Σ_j table[value of column j], (m, K); `raw` codes are from users and checked."""
     finite, never = finite_part(table)
     scores, known = gather_scores(codes, finite, parameters.offsets, threads())
     if raw and not known:

@@ -3,7 +3,7 @@
     lognormal          log x is normal: mean and variance of log x
     beta               shares between 0 and 1: shapes a and b, from the means of log x, log (1 - x)
     negative binomial  counts whose variance exceeds their mean: mean μ, variance μ + μ²/r
-    zero-inflated      counts with an extra share of zeros; x - 1 of the others is negative binomial
+    zero-inflated      counts with an extra share of zeros; if x > 0, x - 1 is negative binomial
     von Mises          angles and times of day: direction and concentration
 
 The negative binomial takes r from the variance, r = μ² / (σ² - μ), and not by maximum likelihood,

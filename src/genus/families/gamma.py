@@ -93,7 +93,7 @@ class Gamma:
         )
 
     def settled(self, rest: Tally, before: Tally) -> Tally:
-        """Return `rest`, which forgetting left of `before`, without rounding errors.
+        """Return `rest`, what is left of `before` after forgetting, without rounding errors.
 
         Adding and subtracting a large x leaves a rounding error in Σx, which may exceed the sum of
         the small values. Logarithms are of moderate size, so their sums keep their digits; and the
@@ -249,8 +249,8 @@ def averages(
 ) -> Averages:
     """Return the means of x and log₂ x, including `alpha` rows of the prior.
 
-    Without data, return those of the prior. A mean of x below the geometric mean can only be a
-    rounding error, and is raised to it.
+    Without data, these are the means of the prior. A mean of x below the geometric mean can only be
+    a rounding error, and is raised to the geometric mean.
     """
     rows = seen + alpha
     known = rows > 0

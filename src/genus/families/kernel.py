@@ -2,10 +2,10 @@
 
     f_k(g) = Σ_b n_bk φ((g - b) / h_k) / n_k,        p_k = (n_k f_k + α f) / (n_k + α)
 
-n_bk are rows of class k in bin b, and f is the density of all classes, which is the prior of each
-class with a weight of α rows. The bandwidth h_k is Silverman's (1986) times the one of `FACTORS`
-with the largest leave-one-out likelihood of the class. Everything is solved from counts by cell,
-so models can be merged.
+n_bk is the number of rows of class k in bin b. f is the density of all classes, which is the prior
+of each class with a weight of α rows. The bandwidth h_k is Silverman's (1986), multiplied by that
+number in `FACTORS` for which the class has the largest leave-one-out likelihood. Everything is
+solved from counts by cell, so models can be merged.
 
 Symbols: K classes, G bins of equal width, V cells.
 """

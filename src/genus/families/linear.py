@@ -49,10 +49,11 @@ class LinearTable:
         return finite_part(self.whole)
 
     def look_up(self, X: Matrix, score: Callable[[Matrix, Array, Array | None, Any], Array]) -> Any:
-        """Return what `score` returns for some arguments.
+        """Call `score` with rows and the table, and return its result.
 
-        These are the rows, the finite part of the table, a mask of its entries of -inf or None, and
-        the columns. Only columns that are not zero in all rows are passed, if that is faster.
+        Its arguments are the rows, the finite part of the table, a mask of the entries of -inf
+        (None if there are none), and the columns. If it is faster, columns that are zero in all
+        rows are left out.
         """
         touched = matrix.touched_columns(X)
         if touched is None:

@@ -25,9 +25,9 @@ Array = NDArray[np.float64]
 def seen_weights(y: Codes, weight: Array | None, n_classes: int, missing: Array) -> Array:
     """Return Σw of each class's rows in which a column is not missing, (K, n).
 
-    If nothing is missing (`missing` has no rows), all columns are views of one. The weight of all
-    rows and that of the missing values are rounded differently, so a difference that is no larger
-    than the rounding error is set to zero.
+    If nothing is missing (`missing` has no rows), all columns of the result are views of one. The
+    weight of all rows and that of the missing values are rounded differently, so a difference that
+    is no larger than the rounding error is set to zero.
     """
     rows = matrix.class_weights(y, weight, n_classes)
     if len(missing) == 0:

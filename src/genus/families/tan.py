@@ -209,7 +209,8 @@ def score_incomplete(parameters: TANParameters, cells: Cells) -> Array:
     """Return log p(x|k), (m, K), of rows in which some columns are unknown.
 
     From the leaves to the root, each column passes to its parent the likelihood of the known values
-    below it, for each value of the parent: for its own value, or summed over all its values.
+    in its branch, for each value of the parent. If the column is unknown, this is a sum over its
+    values.
     """
     tables, tree = parameters.tables, parameters.tree
     m, K, unknown = cells.shape[1], tables.alone.shape[1], len(tables.column)

@@ -2,9 +2,9 @@
 
 A server writes its results into the header Authentication-Results, but so can anybody. Only the
 header of the user's own server counts: the one with the name in $GENUS_AUTHSERV_ID, or, if that is
-not set, one above the second Received line, where no stranger can write. A server whose programs
-check different methods writes several headers, with no Received line between them; the first that
-names a method counts. Nothing is looked up.
+not set, one above the second Received line, where no stranger can write. If several programs of a
+server check methods, it writes several headers, with no Received line between them; for each
+method, the first header that names it counts. This needs no DNS.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Results:
     signers: tuple[str, ...] = ()
 
     def __add__(self, below: Results) -> Results:
-        """Add the results of methods that only a header below these results names."""
+        """Add the results of a lower header, for methods that these results do not contain."""
         methods = {method for method, _ in self.found}
         more = [each for each in below.found if each[0] not in methods]
         signers = () if "dkim" in methods else below.signers

@@ -35,7 +35,7 @@ def messages_in(paths: Iterable[str], missed: Missed | None = None) -> Iterator[
 
 @contextmanager
 def passing_over(path: str | Path, missed: Missed | None) -> Iterator[None]:
-    """Add the path to errors; if `missed` is given, call it with the error instead of raising."""
+    """Pass the path and an error to `missed`, or, if it is None, raise an error with the path."""
     try:
         yield
     except OSError as error:

@@ -53,7 +53,8 @@ def characters(data: bytes, charset: str) -> str:
 def text_of(data: bytes, kind: str, charset: str, most: int) -> tuple[str, Page | None, int]:
     """Return the visible text, the page if it is HTML, and how many characters were left out.
 
-    In a text longer than `most`, long runs of blanks are shortened; it may still be longer.
+    In a text longer than `most`, long runs of blanks are shortened. The result may still be longer
+    than `most`.
     """
     short = len(data) <= PIECE
     start = characters(data if short else data[:PIECE], charset)

@@ -35,7 +35,7 @@ class Clue:
 
     @property
     def known(self) -> str:
-        """Say how many learned messages contain the token, or that only the examples do.
+        """Say how many learned messages contain the token, or that only example messages do.
 
         >>> Clue("prize", "words", "part 1:1", 0.2, 0.0, 0.0).known
         'only in the examples'
@@ -58,8 +58,8 @@ class Why:
         """Return the explanation as lines of text, with up to `most` tokens for each class."""
         verdict = self.verdict
         lines = [
-            f"{verdict.verdict}: probability {shown(verdict.probability)}, "
-            f"score {verdict.score:+.3f}, of which {self.constant:+.3f} is the constant"
+            f"{verdict.verdict}: probability {shown(verdict.probability)}, score "
+            f"{verdict.score:+.3f}, of which {self.constant:+.3f} is the same for all messages"
         ]
         if verdict.reason:
             lines.append(verdict.reason)

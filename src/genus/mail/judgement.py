@@ -5,23 +5,24 @@ Raina, Shen, Ng & McCallum 2003),
 
     s = Σ_g β_g x_g + β_0,
 
-with weights β ≥ 0. They are fitted to lessons whose evidence is computed from counts without these
-lessons: a lesson is left out together with its block, the lessons that were learned at about the
-same time. Tokens that occur at that time only (of a campaign, of a route) are then unknown, so
+with weights β ≥ 0. They are fitted to the evidence of lessons. Lessons that were learned at about
+the same time form a block, and the evidence of a lesson is computed from counts without its block.
+So tokens that occur in this block only, such as those of one campaign, are unknown then, and
 evidence that does not last gets little weight.
 
-A message is spam if its score, less a doubt d, is above a threshold t. The threshold follows from
-the accepted loss α, a share of ham. Both are estimated from the scores of lessons without their
-block:
+A message is spam if its score minus a doubt d is above a threshold t. The threshold follows from
+the accepted loss α, which is the share of ham that may be classified as spam. d and t are estimated
+from the scores that lessons get without their block:
 
     d = δ Σ_g β_g max (u − u₀, 0),        t = β_0 + ē log (q / α).
 
 u is the share of the message's tokens that no lesson contains, and u₀ is the 90 % quantile of this
 share among lessons: each new token beyond it counts as evidence of ham, of δ nats. β_0 is the score
-of a message without any evidence, q is the share of ham that scores above β_0, and ē is the mean
-excess of this ham. q is an upper confidence bound; it falls as more ham is learned that scores
-below β_0, and is at least 3/n, because n messages cannot show that a share is smaller. ē is shrunk
-towards a prior value. Likewise a message is ham only if so low a score is rare among spam.
+of a message without any evidence, q is an upper confidence bound of the share of ham that scores
+above β_0, and ē is the mean of score - β_0 for this ham, shrunk towards a prior value. q falls as
+more ham is learned that scores below β_0, and is at least 3/n, because n messages cannot show that
+a share is smaller. In the same way, a message is ham only if few messages of spam have so low a
+score.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ class Judgement:
 
     At most a share `ham_share` of ham scores above the constant, by `ham_excess` on average;
     `spam_share` and `spam_excess` are the same for spam below it. `usual_new` is u₀. `spam_scores`
-    are quantiles, from 0 to 1, of the scores that older lessons give to the newest spam. `ham`
+    are evenly spaced quantiles of the scores that older lessons give to the newest spam. `ham`
     and `spam` are the numbers of lessons at the time of fitting, `changes` is the counter of
     changes then, and `pseudo` is the λ of the evidence.
     """
@@ -167,14 +168,14 @@ class Judgement:
         return float(min(share, 1.0))
 
     def caught(self, ham_loss: float = HAM_LOSS) -> float:
-        """Return the share of the newest spam above the threshold, scored by earlier lessons."""
+        """Return the share of the newest spam that earlier lessons score above the threshold."""
         below = np.interp(
             self.threshold(ham_loss), self.spam_scores, np.linspace(0, 1, len(self.spam_scores))
         )
         return 1 - float(below)
 
     def doubt(self, new: Array | float) -> Array:
-        """Return the doubt d, which lowers the score of a message with many new tokens."""
+        """Return the doubt d about a message, given the share of its tokens that are new."""
         return DOUBT * self.vector.sum() * np.maximum(np.asarray(new) - self.usual_new, 0.0)
 
     def verdict(
@@ -219,7 +220,7 @@ class Judgement:
         return found
 
     def shares(self, tokens: Tokens, odds: Array) -> Array:
-        """Return each token's contribution to the score, which is a share of its group's."""
+        """Return each token's part of its group's contribution to the score, (n,)."""
         kind = groups_of(tokens)
         number = np.bincount(kind, minlength=len(GROUPS)) + SHRINK
         mean = np.bincount(kind, odds, len(GROUPS)) / number
@@ -237,14 +238,14 @@ def too_little(totals: Totals) -> str:
     """Return why every verdict is still unsure, or an empty string if enough was learned."""
     ham, spam = totals.weights
     short = [
-        f"{name} ({number:g} of at least {FEWEST})"
+        f"{number:g} of at least {FEWEST} messages of {name}"
         for name, number in (("ham", ham), ("spam", spam))
         if number < FEWEST
     ]
     if not short:
         return ""
     told = " and ".join(short)
-    return f"The filter has not learned enough mail: {told}. See genus mail learn --help."
+    return f"The filter has not learned enough mail, only {told}. See genus mail learn --help."
 
 
 def judge(sample: Sample, changes: int = 0) -> Judgement:
@@ -291,7 +292,7 @@ def blocks(spam: NDArray[np.bool_], number: int) -> NDArray[np.intp]:
 
 
 def newest(spam: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which lessons are the newest eighth of their class; at least 20, or half of it."""
+    """Mark the newest eighth of each class, but at least 20 lessons or half of the class."""
     found = np.zeros(len(spam), bool)
     for labelled in (spam, ~spam):
         size = int(np.count_nonzero(labelled))
@@ -303,9 +304,10 @@ def newest(spam: NDArray[np.bool_]) -> NDArray[np.bool_]:
 def weigh(x: Array, spam: NDArray[np.bool_]) -> tuple[Array, float]:
     """Fit non-negative weights (G,) and a constant to evidence x (m, G).
 
-    Both classes have the same total weight, whatever their shares of the lessons. Targets are
-    Platt's (1999), not quite 0 and 1, so that scores stay finite if the lessons are separable. A
-    message of target τ enters as a row of spam with weight τ and a row of ham with weight 1 - τ.
+    Both classes have the same total weight, whatever their shares of the lessons. The targets are
+    those of Platt (1999). They are not quite 0 and 1, so that scores stay finite if the lessons are
+    separable. A message with target τ enters as a row of spam with weight τ and a row of ham with
+    weight 1 - τ.
     """
     mean, deviation = x.mean(axis=0), x.std(axis=0)
     deviation = np.maximum(deviation, LEAST_DEVIATION)
@@ -327,11 +329,12 @@ def weigh(x: Array, spam: NDArray[np.bool_]) -> tuple[Array, float]:
 def reach(beyond: Array, block: NDArray[np.intp]) -> tuple[float, float]:
     """Return the mean of the scores above 0, and an upper bound on their share.
 
-    The number of such scores is modelled as Poisson, with a gamma prior of SEEN_BEYOND in SEEN. The
-    bound is the quantile of the posterior by Wilson and Hilferty (1931). If the numbers vary more
-    between blocks than Poisson numbers do, each score counts for less. If n scores are few, the
-    prior alone would decide, so the bound is at least 3/n: the 95 % limit if none of n is above 0
-    (the rule of three, Hanley and Lippman-Hand 1983).
+    The number of such scores is modelled as Poisson. Its gamma prior is worth SEEN scores, of which
+    SEEN_BEYOND are above 0. The bound is a quantile of the posterior, approximated as in Wilson and
+    Hilferty (1931). If the numbers of blocks vary more than Poisson numbers do, each score counts
+    for less. If there are only few scores, n, the prior alone would decide. So the bound is at
+    least 3/n, the 95 % limit if none of n scores is above 0 (the rule of three, Hanley and
+    Lippman-Hand 1983).
     """
     far = beyond > 0
     number = int(np.count_nonzero(far))
@@ -345,10 +348,11 @@ def reach(beyond: Array, block: NDArray[np.intp]) -> tuple[float, float]:
 
 
 def is_likely(scores: Array, spam: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which lessons are ham and were probably not spam learned by mistake.
+    """Mark the lessons of ham, except those that are probably spam learned by mistake.
 
-    Half of the spam that was learned as ham should score above the median of spam. So if n lessons
-    of ham do, 2n lessons of ham are dropped: those nearest to quantiles of the scores of spam.
+    Half of such mistakes should score above the median score of spam. So if n lessons of ham score
+    above it, there are probably 2n mistakes. For each of 2n evenly spaced quantiles of the scores
+    of spam, the lesson of ham with the nearest score is left out; at most a quarter of them are.
     """
     ham = np.flatnonzero(~spam)
     of_ham, of_spam = scores[ham], scores[spam]

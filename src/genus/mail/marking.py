@@ -59,7 +59,7 @@ def line_end(envelope: bytes, rest: bytes) -> bytes:
 
 
 def on_top(headers: Sequence[str], raw: bytes, end: bytes) -> bytes:
-    """Put headers, each ended by `end`, on top of a message; its first line continues none."""
+    """Put headers, each ended by `end`, on top of a message, so that its first line stays apart."""
     top = b"".join(each.encode("ascii") + end for each in headers)
     if raw.startswith((b" ", b"\t")):
         top += FIRST_LINE + end

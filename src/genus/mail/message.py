@@ -94,7 +94,7 @@ def read(raw: bytes, limits: Limits = LIMITS) -> Message:
 
 
 def lines_of(raw: bytes) -> bytes:
-    """Return the bytes with \\n line endings, without the "From " lines of a mailbox."""
+    """Return the bytes with \\n line endings, without the "From " line of an mbox at the start."""
     if b"\r" in raw:
         found = LF_ENVELOPE.match(raw)
         raw = with_line_ends(raw if found is None else raw[found.end() :])
@@ -105,9 +105,10 @@ def lines_of(raw: bytes) -> bytes:
 def with_line_ends(raw: bytes) -> bytes:
     """Return the bytes with \\n line endings in place of \\r\\n, or of \\r alone.
 
-    If there is any \\n, a \\r before another character does not end a line, as in most programs:
-    otherwise a header could end the headers for this program alone. A line of the headers that
-    begins with \\r neither is a header nor continues one, since the one before may be removed.
+    If the message contains \\n, a \\r before another character does not end a line. Most programs
+    read mail so; otherwise the headers could end earlier for genus than for them. A line of the
+    headers that begins with \\r is ignored. It must not continue the header before it, because
+    that header may be removed.
     """
     if b"\n" not in raw:
         return raw.replace(b"\r", b"\n")

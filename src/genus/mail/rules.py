@@ -51,14 +51,14 @@ def sender_named(text: str) -> str:
     is_address = at and local and ADDRESS.fullmatch(name) is not None
     if len(name) > LONGEST or DOMAIN.fullmatch(domain) is None or (at and local and not is_address):
         raise ValueError(
-            f"{text[:100]!r} is neither an address nor a domain, such as ann@example.org or "
+            f"{text[:100]!r} is not an address or a domain. Give one, such as ann@example.org or "
             "example.org."
         )
     return name if is_address else domain
 
 
 def rules_in(store: Store) -> dict[str, Rule]:
-    """Return the rules of a store and its layers, by sender; those of upper layers apply first."""
+    """Return the rules of a store and its layers, by sender; upper layers have priority."""
     found: dict[str, Rule] = {}
     for layer in reversed(list(store.layers)):
         for name, kind in layer.notes(PREFIX).items():

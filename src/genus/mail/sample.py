@@ -20,7 +20,8 @@ from genus.mail.tokens import GROUPS
 class Sample:
     """Lessons to score: their tokens one after another, and the counts of all lessons.
 
-    Tokens are stored as row numbers of `ids` and `counts`, to save memory: mail servers limit it.
+    Tokens are stored as row numbers of `ids` and `counts`. This saves memory, which mail servers
+    limit.
     """
 
     spam: NDArray[np.bool_]  # (m,)
@@ -49,10 +50,10 @@ class Sample:
         return cls(spam, weight, sizes, totals, at, ids, counts)
 
     def without(self, block: NDArray[np.intp]) -> tuple[Array, Array]:
-        """Return evidence (m, groups) and shares of new tokens (m,), without a lesson's own block.
+        """Return the evidence (m, groups) of lessons, and their shares of new tokens, (m,).
 
-        Counts leave out the block that a lesson is in. New tokens are in no lesson outside it.
-        The rows of lessons in block -1 are zero.
+        Both are computed from counts without the lesson's own block; a token is new if no lesson
+        outside this block contains it. The rows of lessons in block -1 are zero.
         """
         ham, spam = self.totals.weights
         examples = start()

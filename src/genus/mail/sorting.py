@@ -43,7 +43,9 @@ def sort_maildir(
     """
     folder = Path(maildir)
     if not is_maildir(folder):
-        raise ValueError(f"{maildir} is not a Maildir: it has no folders cur and new.")
+        raise ValueError(
+            f"{maildir} is not a Maildir: it has no folders cur and new. Name a Maildir."
+        )
     targets = {SPAM: folder_of(folder, junk)}
     if unsure is not None:
         targets[UNSURE] = folder_of(folder, unsure)

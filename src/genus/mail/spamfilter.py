@@ -309,8 +309,8 @@ class SpamFilter:
     def judgement(self) -> Judgement:
         """Return the weights and thresholds of the last fit.
 
-        With a site's store below there are several judgements. The one is used whose number of
-        lessons at the time of fitting is nearest to the present number.
+        If there is a site's store, too, each store has a judgement. The one is used whose number of
+        lessons at the time of fitting is nearest to the present number in both stores together.
         """
         noted, *below = [each.notes(NOTE).get(NOTE, "") for each in self.store.layers]
         if below:
@@ -389,7 +389,10 @@ def number_of(note: str | None) -> int:
 
 
 def surplus(totals: Totals, keep: int) -> dict[bool, int]:
-    """Return how many lessons of each class to forget so that `keep` stay, the larger first."""
+    """Return how many lessons of each class to forget so that `keep` stay.
+
+    Lessons are taken from the larger class until both have the same size.
+    """
     beyond = max(totals.ham + totals.spam - keep, 0)
     ham = min(max(totals.ham - totals.spam, 0), beyond)
     spam = min(max(totals.spam - totals.ham, 0), beyond)
@@ -411,7 +414,7 @@ def shift(change: Change, more: Sequence[Lesson], less: Sequence[Lesson]) -> Non
 
 
 def no_more_than(tokens: int, lessons: Sequence[Lesson]) -> Sequence[Lesson]:
-    """Return as many lessons from the start as have at most `tokens` tokens in total."""
+    """Return the first lessons, as many as possible with at most `tokens` tokens in total."""
     sizes = np.cumsum([len(each.tokens) for each in lessons])
     return lessons[: int(np.searchsorted(sizes, tokens, side="right"))]
 

@@ -72,12 +72,12 @@ def advice(spam_filter: SpamFilter) -> list[str]:
     number = dict(zip((HAM, SPAM), totals.weights, strict=True))
     scarce, other = sorted((HAM, SPAM), key=lambda name: number[name])
     more = f"genus mail learn --{scarce} FOLDER"
-    few = f"The filter has learned only {number[scarce]:,.0f} {scarce}"
+    few = f"The filter has learned only {number[scarce]:,.0f} messages of {scarce}"
     if number[scarce] < FEWEST:
-        until = f"Every verdict is unsure until it has learned {FEWEST} of each class"
+        until = f"Every verdict is unsure until it has learned {FEWEST} messages of each class"
         return [f"{few}. {until}. Learn more: {more}."]
     if number[scarce] < ENOUGH or number[scarce] < number[other] / MOST_UNEVEN:
-        most = f"{number[other]:,.0f} {other}"
+        most = f"{number[other]:,.0f} of {other}"
         if number[scarce] < number[other] / 2:
             return [f"{few}, but {most}. Learn more {scarce}: {more}."]
         more = "genus mail learn --spam FOLDER --ham FOLDER"

@@ -1,10 +1,11 @@
 """Split a message into hashed tokens, grouped by where they occur in it.
 
-The groups are: words, pairs of words, and the words that open the text; the words of the subject;
-the people it is from and to; the route it took; the form of what programs wrote; the structure of
-its parts and pages; links; and hidden words. Each group has a weight of its own, because each can
-be forged, and changes, in its own way. Other headers are not read: most identify the recipient or
-a mailing list, so they are the same in ham and spam until the subscriptions change.
+The groups are: words, pairs of words, and the words at the beginning of the text; the words of the
+subject; the senders and recipients; the servers on the message's route; the form of headers that
+programs write, such as dates; the structure of parts and pages; links; and hidden words. Each group
+has its own weight, because some are easier to forge or change more often. Other headers are not
+read: most identify the recipient or a mailing list, so they are the same in ham and spam until the
+subscriptions change.
 """
 
 from __future__ import annotations
@@ -119,9 +120,10 @@ def is_mostly_unread(ids: Tokens) -> bool:
 
 
 def fewer(found: list[Tokens]) -> Tokens:
-    """Return the first distinct ids of each group, so that no group crowds out the others.
+    """Return some distinct ids of each group, so that no group displaces the others.
 
-    Texts take turns, each from its beginning, so that no text crowds out the next.
+    They come from all texts in turn, and from the beginning of each, so that no text displaces
+    another.
     """
     every = np.concatenate(found)
     every = every[np.argsort(np.concatenate([np.arange(len(each)) for each in found]), stable=True)]
@@ -275,7 +277,7 @@ def readable_links(marks: str) -> bytes:
 
 
 def readable(text: str) -> str:
-    """Return text as the kernel needs it: lower case beyond ASCII, and valid UTF-8."""
+    """Return text for the kernel: letters beyond ASCII in lower case, and no lone surrogates."""
     if text.isascii():
         return text
     return in_small_letters(text).encode("utf-8", "replace").decode()

@@ -67,7 +67,7 @@ def checksum(version: int, tree: Any, tensors: dict[str, NDArray[Any]]) -> str:
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the tree in a file; raise an error with the reason if it is not a genus model."""
     if not Path(path).is_file():
-        raise FileNotFoundError(f"There is no model file {os.fspath(path)!r}.")
+        raise FileNotFoundError(f"There is no model file {os.fspath(path)!r}. Check the path.")
     return from_bytes(Path(path).read_bytes(), path)
 
 

@@ -1,4 +1,4 @@
-"""Pack arrays into few bytes: narrow integers, store ascending ones as differences, and compress.
+"""Pack arrays into few bytes: small types for integers, differences if ascending, compression.
 
 Counts are float64 in memory, but mostly small whole numbers, many of them zero. A packed array is a
 buffer of bytes with a description: the type and shape of the array, and how its numbers are stored.

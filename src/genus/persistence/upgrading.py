@@ -1,10 +1,10 @@
 """Upgrade the trees of files that earlier versions wrote.
 
-Up to version 5 the columns of a table had weights besides those of its experts, and up to version
+Up to version 5 not only the experts of a table had weights, but also its columns, and up to version
 4 there was a forest where this version has boosted trees. So the weights of experts are learned
-again from the sample. Version 2 kept no sample of rows; the experts of such a model keep their
-weights, and the columns lose theirs. It counted numbers in cells about an origin; the count of each
-cell moves to the cell of today's grid that contains its number nearest to the origin.
+again from the sample. Version 2 kept no sample of rows: the experts of such a model keep their
+weights, and its columns have none any more. Version 2 counted numbers in cells about an origin; the
+count of each cell moves to the cell of today's grid that contains its number nearest to the origin.
 """
 
 from __future__ import annotations

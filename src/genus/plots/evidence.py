@@ -100,7 +100,7 @@ class EvidenceDisplay:
         return self
 
     def _lengths(self) -> NDArray[np.float64]:
-        """Return the lengths of the bars; infinite ones are a little longer than all others."""
+        """Return the lengths of the bars; infinite terms have the longest bars."""
         finite = np.abs(self.terms[np.isfinite(self.terms)])
         most = 1.2 * float(finite.max(initial=1.0))
         return np.nan_to_num(self.terms, posinf=most, neginf=-most)

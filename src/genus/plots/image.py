@@ -45,9 +45,9 @@ class ImageDisplay:
     ) -> Self:
         """Draw a fitted classifier whose columns are pixels; `shape` is (height, width).
 
-        The default is a square. BernoulliNB has shares, GaussianNB and GDA means, PoissonNB rates,
-        and MultinomialNB each pixel's share of the ink. The same classifiers of scikit-learn work,
-        too.
+        By default, the image is a square. It shows the shares of BernoulliNB, the means of
+        GaussianNB and GDA, the rates of PoissonNB, or for MultinomialNB each pixel's share of the
+        ink. The same classifiers of scikit-learn can be drawn, too.
         """
         check_is_fitted(estimator)
         pixels = of_classes(estimator)

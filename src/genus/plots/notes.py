@@ -240,7 +240,7 @@ def printed_digits(each: int = 60, seed: int = 0) -> tuple[Any, Any]:
 
 
 def digits_28(narrow: bool = False) -> Any:
-    """Draw 28 × 28 printed digits: given ones, the shares of ink, and ones drawn from the model."""
+    """Draw digits of 28 × 28 pixels: from the data, the shares of ink, and from the model."""
     X, y = printed_digits()
     model = BernoulliNB().fit(X, y)
     made = [model.sample(1, y=digit, random_state=0)[0][0] for digit in range(10)]

@@ -1,8 +1,8 @@
 """Compute the distribution of a column: p(x|k) of each class, and a histogram of rows.
 
-A column of numbers has a density curve for each class, over bars of equal width. If its family is
-one of whole numbers or of single values, it has the share of each value instead, as a column of
-categories has.
+A column of numbers has a density curve for each class, over bars of equal width. Some families give
+probabilities to whole numbers or to single values. Then the column has the share of each value
+instead, like a column of categories.
 
 Symbols: K classes, m points, S values.
 """

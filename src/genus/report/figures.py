@@ -103,7 +103,7 @@ def shares(drawn: Shares, colours: Colours) -> Markup:
 
 
 def across(plane: Plane, base: float, label: str) -> Markup:
-    """Draw the horizontal axis below a list."""
+    """Draw the horizontal axis below rows of bars or dots."""
     parts = [element("path", d=f"M8 {short(base)}H{WIDTH - 14}", class_="x")]
     for value in ticks(plane.left, plane.right):
         x = float(plane.x(value))
@@ -120,7 +120,7 @@ def most_of(drawn: Shares, k: int) -> list[str]:
 
 
 def commonest(classes: Any, colours: Colours) -> list[tuple[Any, int]]:
-    """Return the most frequent classes, which a description names."""
+    """Return the most frequent classes and their positions; the description names only these."""
     ks = sorted(range(len(classes)), key=lambda k: colours.place[k])[:COLOURS]
     return [(classes[k], k) for k in ks]
 

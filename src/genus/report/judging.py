@@ -128,8 +128,8 @@ def out_of_fold(fresh: TableClassifier, source: Source, target: str) -> Judged:
     outcome, anew = out_of_fold_of(judge, rows)
     if anew:
         folds = min(FOLDS, len(rows.y))
-        how = f"Every row is predicted by a model of {folds - 1} of {folds} folds, which used it "
-        how += "neither for its counts nor for its weights."
+        how = f"Every row is predicted by a model of {folds - 1} of {folds} folds. Neither its "
+        how += "counts nor its weights include the row."
     return Judged(model, rows, outcome, how, True, seconds)
 
 

@@ -200,7 +200,7 @@ def worth(found: Judged, colours: figures.Colours) -> dict[str, Any]:
 
 
 def matrix(cells: Any, classes: Any) -> list[dict[str, Any]]:
-    """Return the confusion matrix by rows; each cell has a shade from 0 to 3, right or wrong."""
+    """Return the rows of the confusion matrix; a cell has a shade, and is right or wrong."""
     share = cells / np.maximum(cells.sum(axis=1, keepdims=True), 1)
     shade = np.where(cells > 0, np.clip(np.ceil(share * 3), 1, 3), 0).astype(int)
     return [

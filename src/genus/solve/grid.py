@@ -167,7 +167,7 @@ class Bins:
         return self.origin if self.edges is None else 0.0
 
     def check_columns(self, columns: int) -> None:
-        """Raise an error unless edges by column are given for every column."""
+        """Raise an error if edges are given by column, but not for this number of columns."""
         if self.edges and np.ndim(self.edges[0]) == 1 and len(self.edges) != columns:
             raise ValueError(
                 f"edges has lists for {len(self.edges)} columns, but there are {columns} columns. "
@@ -193,9 +193,9 @@ class Bins:
         return lower_bounds(keys) if self.grid is None else self.grid.values(keys)
 
     def solve(self, keys: Cells, counts: Array, column: int) -> Array:
-        """Return inner edges, ascending, from counts by class and key (K, V), keys ascending.
+        """Return inner edges, ascending, from counts by class and key (K, V).
 
-        Edges that are not given are relative to the origin.
+        The keys must be ascending. Edges that are not given are relative to the origin.
         """
         edges = self.given(column)
         if edges is not None:

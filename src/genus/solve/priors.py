@@ -53,7 +53,7 @@ class Priors:
             if unknown:
                 raise ValueError(
                     f"Number of priors must match number of classes: no prior is given for class "
-                    f"{unknown[0]!r}."
+                    f"{unknown[0]!r}. Give one for each class."
                 )
             known = np.array([self.given[label] for label in classes.tolist()], dtype=np.float64)
             return divide(known, known.sum())  # over the classes seen so far

@@ -22,8 +22,8 @@ class Dialect:
     `longest_name` is the number of bytes to which names are cut, or None. `fence` ends a
     subquery that is to be evaluated once, rather than once for each use. `columns` selects all
     columns of a {row}, and `microseconds` converts a date or time {x} to a number. `escapes` means
-    that a server setting may give a backslash in a text a meaning. `folds` means that names that
-    differ only in case are the same.
+    that a backslash in a text may be an escape character, which depends on a setting of the server.
+    `folds` means that names that differ only in case are the same.
     """
 
     name: str

@@ -61,7 +61,7 @@ FINITE = within(-LARGEST, LARGEST)
 
 
 def number_if(column: str, condition: str, clean: str = "{x}", is_needed: bool = False) -> Value:
-    """Return a value that refuses numbers without `condition`, and NULL, too, if `is_needed`."""
+    """Return a value that must satisfy `condition` or be NULL; `is_needed` refuses NULL, too."""
     check = condition if is_needed else f"COALESCE({condition}, TRUE)"
     return Value(raw_number(column), f"CASE WHEN {condition} THEN {clean} END", check)
 

@@ -64,7 +64,7 @@ def parabola(x: str, mean: Array, variance: Array, constant: Array) -> Term:
 
 
 def curve(family: Any, parameters: Any, j: int, x: str) -> Term:
-    """Return SQL of log p(x|k) of column j, up to terms of all classes; zero if x is missing."""
+    """Return SQL of log p(x|k) of column j, up to a shared term; zero if x is missing."""
     match family:
         case Gaussian():
             normaliser = parameters.log_normaliser[:, j]
@@ -93,7 +93,7 @@ def curve(family: Any, parameters: Any, j: int, x: str) -> Term:
                 f"The family {family.curve.name} cannot be written as SQL. Choose another one "
                 'for the column, such as "discretised".'
             )
-    raise TypeError(f"{type(family).__name__} cannot be written as SQL.")
+    raise TypeError(f"{type(family).__name__} cannot be written as SQL. Use predict_proba.")
 
 
 def domain(family: Any, parameters: Any, j: int) -> tuple[str, str]:

@@ -141,7 +141,7 @@ def lines(
 
 
 def raw_of(column: Column, name: str, dialect: Dialect) -> str:
-    """Return SQL that reads numbers as Frame does: dates in days, times in seconds, ∞ missing."""
+    """Return SQL that reads numbers as Frame does: dates as days, times as seconds, no ∞."""
     if "string" in column.type:
         raise ValueError(
             f"Column {column.name!r} held numbers or dates written as text, which a database reads "

@@ -65,8 +65,9 @@ class Decision:
     def decide(self, p: Array) -> Codes:
         """Choose a class for each row, (m,), given p(y|x), (m, K).
 
-        With thresholds, it is the most probable of the classes that reach theirs. If none does, it
-        is the most probable class without a threshold or, if all have one, of all classes.
+        With thresholds, it is the most probable class among those that reach their threshold. If
+        no class does, it is the most probable one among the classes without a threshold or, if all
+        classes have one, among all.
         """
         if self.costs is not None:
             return (p @ self.costs).argmin(axis=1)

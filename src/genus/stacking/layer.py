@@ -3,9 +3,9 @@
     p(k|i) = softmax_k(Σ_g w_g F_ikg + b_k)
 
 F_ikg is the score that evidence g of G gives to class k of K in row i of m, from counts that do not
-include the row. w_g is the weight of evidence g, and b_k the constant of class k. By Newton's
-method they minimise Σ weight · -log p - log prior(w, b). Tables, texts and mail all learn their
-weights here, each with its own `Prior`.
+include the row. w_g is the weight of evidence g, and b_k the constant of class k. They minimise
+Σ weight · -log p - log prior(w, b), and are found by Newton's method. Tables, texts and mail all
+learn their weights here, each with its own `Prior`.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ LEFT = 0.1
 class Rows:
     """The rows that weights are learned from: scores F (m, K, G), classes y (m,) and `weight` (m,).
 
-    The last curvature is remembered: it does not depend on the prior, and the next fit often starts
-    where one ended.
+    The last curvature is remembered, because it does not depend on the prior, and the next fit
+    often starts where the last one ended.
     """
 
     F: Array
@@ -114,7 +114,7 @@ class Loss:
         return θ[:G], θ[G:]
 
     def minimum_of(self, used: NDArray[np.bool_]) -> Solution:
-        """Return the weights with the least loss; those of evidence not `used` are 0."""
+        """Return the weights with the least loss, with weight 0 for evidence that is not `used`."""
         w = np.zeros(len(used))
         w[used], b = Loss(self.rows.of(used), self.prior.given_zero(~used)).minimum()
         return w, b

@@ -198,9 +198,9 @@ class Judgement:
     def baseline(self) -> tuple[Any, dict[str, float]]:
         """Return the most frequent class, and the baseline's scores.
 
-        Accuracy, balanced accuracy and F1 are those of choosing this class for every row; the cost
-        is that of the class that costs least. The others are those of giving every row the shares
-        of the classes.
+        Accuracy, balanced accuracy and F1 result if this class is chosen for every row. The cost
+        results if the class that costs least is chosen for every row. The other scores result if
+        every row gets the shares of the classes as probabilities.
         """
         K = len(self.classes)
         share = np.bincount(self.y, self.weight, K) / self.weight.sum()

@@ -31,12 +31,12 @@ class Prior:
 
     `start` (G,) is the mean of w, `precision` (G, G) its inverse covariance, and `centre` (K,) the
     mean of b. Weights of the same `group` (0, 1, …) are independent, and their precisions are
-    multiplied by a factor that is learned from them; weights of group -1 keep theirs.
+    multiplied by a factor that is learned from them; weights of group -1 keep their precisions.
 
-    Evidence that is `nonnegative` gets weight zero rather than a negative one. A negative weight
-    would reverse the evidence, which some rows suggest by chance. If refines[g] is not -1, evidence
-    g only corrects the evidence refines[g]: its weight may have any sign, and is zero if that of
-    the other is zero.
+    Evidence that is `nonnegative` never gets a negative weight, but zero. A negative weight would
+    reverse the evidence, which may fit some rows by chance. If refines[g] is not -1, evidence g
+    only corrects the evidence refines[g]: its weight may have any sign, and is zero if the weight
+    of refines[g] is zero.
 
     If `constant_ridge` is 0, only the rows determine the constants.
     """

@@ -72,7 +72,7 @@ def shares(y: Codes, weight: Array, classes: int) -> Array:
 
 
 def is_told(rows: layer.Rows, solved: layer.Solution, prior: Prior) -> bool:
-    """Return whether the weights lower the loss by more than chance would: by one nat each.
+    """Return whether the weights lower the loss by more than chance explains: a nat per weight.
 
     This is Akaike's criterion with the effective number of weights, tr(I - precision · covariance).
     Even noise seems informative out of fold, because each fold differs from the rest of the rows.
@@ -89,10 +89,10 @@ def doubted(own: Array, share: Array, weight: Array) -> float:
     """Estimate the share ε of mislabelled rows, whose class is arbitrary.
 
     `own` (m,) is p, the probability of each row's class, and `share` (m,) the share of that class
-    in all rows. Expectation maximisation of Σ weight · log((1 - ε) p + ε share), after adding half
-    a mislabelled row and half a correct one, which is Jeffreys' prior for a share. So no
-    probability is more confident than the number of rows allows, and the loss of a single odd row
-    is bounded.
+    in all rows. ε maximises Σ weight · log((1 - ε) p + ε share), after half a mislabelled row and
+    half a correct one are added, which is Jeffreys' prior for a share. It is found by expectation
+    maximisation. So no probability is closer to 0 or 1 than the number of rows justifies, and the
+    loss of a single odd row is bounded.
     """
     total = weight.sum()
     ε = least_doubt(total)

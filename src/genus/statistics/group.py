@@ -46,7 +46,7 @@ class Statistics(Protocol):
         """Keep only the statistics of the classes `own`, and rename them to `classes`."""
 
     def settled(self, before: Self) -> Self:
-        """Remove rounding errors from these statistics, which are what forgetting left of `before`.
+        """Remove rounding errors from what is left of `before`, after rows were forgotten.
 
         Raise ImpossibleError if no rows can produce them.
         """
@@ -68,9 +68,9 @@ def difference(a: Array, b: Array) -> Array:
 
 
 def settle(rest: Array, before: Array) -> Array:
-    """Return `rest`, which forgetting left of `before`, with zeros for what is only rounding error.
+    """Return `rest`, what is left of `before`, with zeros where it is only a rounding error.
 
-    Sums of whole numbers are exact and stay as they are; in other sums the errors of many
+    Sums of whole numbers are exact and stay as they are. In other sums the rounding errors of many
     operations may accumulate.
     """
     whole = (rest == np.floor(rest)) & (before == np.floor(before))

@@ -341,7 +341,7 @@ class Moments:
         return rest.without_noise() if len(rest.classes) else rest
 
     def _has_remains(self, there: NDArray[np.bool_], before: Array) -> bool:
-        """Return whether a class without weight has sums left, so that other rows were forgotten.
+        """Return whether a class without weight has sums left: then wrong rows were forgotten.
 
         `noise` is at least ROUNDING times S, the sum of all squares that were added and subtracted.
         So if sums cancel, at most GATHERED S is left of Σwz², and of (Σwz)² / Σw by Cauchy's

@@ -31,8 +31,8 @@ class Points:
 
     Weighted rows form a group as sums do, without rounding: `+` concatenates two lists, `-` cancels
     equal rows, and `*` scales the weights. From `limit` rows on they become `moments`, the sums in
-    the form of `structure` and `quartic` (see `Moments`); rows plus or minus sums are also sums.
-    Two lists are equal if their sums are.
+    the form of `structure` and `quartic` (see `Moments`). Adding rows to sums, or subtracting them,
+    gives sums. Two lists are equal if their sums are.
     """
 
     structure: str

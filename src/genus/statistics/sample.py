@@ -5,8 +5,9 @@ sample of all rows can be made from the samples of any parts of them, in any ord
 taken out again. Equal rows are stored once, with their total weight. A row is encoded as cells of a
 grid and hashes of categories and words; it never contains the values themselves.
 
-At most 2k rows are kept, and choices are made from the k with the smallest hashes. So forgetting is
-exact, as if the rows had never been counted, if all rows were kept or while k kept rows are left.
+At most 2k rows are kept, and choices are made from the k rows with the smallest hashes. Forgetting
+is exact, as if the rows had never been counted, if all rows were kept, or as long as at least k of
+the kept rows are left.
 
 Symbols: s rows of the sample, n columns, k rows to choose from.
 """

@@ -45,7 +45,9 @@ class Data:
         there = pc.invert(pc.is_null(column, nan_is_null=True))
         at = np.flatnonzero(there.to_numpy())
         if len(at) == 0:
-            raise TableError(f"The target {target!r} is empty in every row of {name}.")
+            raise TableError(
+                f"The target {target!r} is empty in every row of {name}. Choose another column."
+            )
         kept = table if len(at) == table.num_rows else table.filter(there)
         return cls(name, kept, target, at + 1, table.num_rows - len(at))
 

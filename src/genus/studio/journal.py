@@ -55,7 +55,7 @@ class Journal:
         return self.path.with_suffix(".lock")
 
     def edits(self, table: str, target: str, rows: int) -> list[Edit]:
-        """Return the edits for a table and target; none if they were made with other `rows`."""
+        """Return the edits for a table and target; none if the number of `rows` was another."""
         found = self._entry(table, target)
         if found.get("rows") != rows:
             return []
@@ -78,7 +78,7 @@ class Journal:
         return found if isinstance(found, dict) else {}
 
     def dropped(self, table: str) -> dict[str, int]:
-        """Return the names of other dropped files that were changed, with the number of changes."""
+        """Return the names of other dropped files that have changes, with their numbers."""
         found = {}
         for one in self._written:
             if one["table"] != table and one["name"] and one["edits"]:

@@ -88,8 +88,8 @@ def out_of_fold(
     job.start(len(y), "Scoring out-of-fold rows")
     chosen = None if anew else getattr(model, "weighing_", None)
     outcome = cross_validate(clone(model), table, y, splits, chosen=chosen, progress=job.step)
-    how = f"Every row is predicted by a model of {folds - 1} of {folds} folds, which used it "
-    how += "neither for its counts nor for its weights."
+    how = f"Every row is predicted by a model of {folds - 1} of {folds} folds. Neither its "
+    how += "counts nor its weights include the row."
     if not anew:
         how = "Every row is predicted from the counts of the other folds, with weights learned "
         how += "from a sample of all rows."

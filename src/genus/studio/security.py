@@ -1,10 +1,10 @@
 """Accept requests only from the page that was opened with the token.
 
 A page of another site can send requests to a loopback address. So every request must name this
-server as its host, which defeats DNS rebinding. Everything but static files needs a cookie, which
-only the address with the token sets and which browsers do not send with requests of other sites.
-Requests that change something must come from this origin, and have a header that other sites cannot
-set.
+server as its host, which defeats DNS rebinding. Everything but static files needs a cookie. Only
+opening the address with the token sets it, and browsers do not send it with requests of other
+sites. Requests that change something must come from this origin, and have a header that other sites
+cannot set.
 """
 
 from __future__ import annotations

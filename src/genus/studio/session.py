@@ -272,13 +272,13 @@ class Session:
         return hashlib.sha256(known.encode("utf-8", "surrogateescape")).hexdigest()[:12]
 
     def unsaved(self) -> list[str]:
-        """Describe the changes that are closed with the table if another one is opened."""
+        """Describe the changes of the present table, which opening another table would close."""
         if not self.is_own:
             return []  # changes to a given model stay
         return [edit.told(self.class_names()) for edit in self.edits]
 
     def refuse_to_lose(self, known: int) -> None:
-        """Raise an error unless the user knows that this many changes are closed with the table."""
+        """Raise an error unless the page has told the user how many changes would be closed."""
         found = self.unsaved()
         if len(found) != known:
             raise UnsavedError(
@@ -526,7 +526,7 @@ class Session:
 
 
 class UnsavedError(RuntimeError):
-    """Opening another table would close one with changes that the user does not know of."""
+    """Opening another table would close the present one, whose changes the user may not expect."""
 
 
 def options_for(options: dict[str, Any], columns: Sequence[str]) -> dict[str, Any]:

@@ -71,7 +71,8 @@ def codes_of(days: Array, part: str) -> NDArray[np.int64]:
 def telling(days: Array, y: NDArray[np.int64]) -> Iterator[str]:
     """Yield the parts that recur within these dates and help to predict the class.
 
-    Within one period, a part adds nothing to the date itself. `y` are the codes of the classes.
+    If all dates are within one period, a part adds nothing to the date. `y` are the codes of the
+    classes.
     """
     there = np.isfinite(days)
     known, y = days[there], y[there]

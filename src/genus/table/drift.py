@@ -32,8 +32,8 @@ TOLD = 3  # examples that a message lists
 class Drift:
     """The drift of some rows against a model: its columns, sorted by how far they moved.
 
-    `unlike` is the share of new rows that are less likely than nearly all of the model's own rows;
-    `expected` is the share of its own rows that are. Both are NaN if the model keeps no sample.
+    `unlike` is the share of new rows whose likelihood is below a limit. Only a small share of the
+    model's own rows, `expected`, is below it. Both are NaN if the model keeps no sample.
     """
 
     rows: int
@@ -93,11 +93,11 @@ class Drift:
 class ColumnDrift:
     """The drift of one column: the share of `unseen` values, and how far it has `moved`.
 
-    A category is unseen if the model never counted it, a number if it is outside the range that was
-    counted. `moved` is the total variation distance of p and q, ½ Σ|p - q|: the share of rows that
-    would have to change. `is_sure` is true if chance does not explain the distance. `expected` is
-    the share of unseen values to be expected (the Good-Turing estimate: the share of values that
-    were seen once).
+    A category is unseen if the model never counted it, and a number if it is outside the range that
+    was counted. `moved` is the total variation distance of p and q, ½ Σ|p - q|: the share of rows
+    that would have to change for q to equal p. `is_sure` is true if chance does not explain the
+    distance. `expected` is the expected share of unseen values, by the Good-Turing estimate: the
+    share of values that were seen once.
     """
 
     name: str
@@ -177,7 +177,7 @@ def edges_of(axis: Any, counts: Array) -> Any:
 def of_categories(
     column: Column, values: Values, axis: Any, counts: Array, total: float, columns: int
 ) -> ColumnDrift:
-    """Compare the new categories of a column with the counts of the model."""
+    """Compare the categories of new rows in a column with the counts of the model."""
     there = values.codes[values.codes >= 0]
     now = np.bincount(there, minlength=len(values.names)).astype(float)
     at = labels.find(values.names, axis)
@@ -221,7 +221,7 @@ def hint_of(names: Sequence[str], axis: Any) -> str:
 def of_numbers(
     column: Column, values: Array, axis: Any, counts: Array, total: float, columns: int
 ) -> ColumnDrift:
-    """Compare the new numbers of a column with the model's counts, in bins of equal counts."""
+    """Compare the numbers of new rows in a column with the model's counts, in coarse bins."""
     there = values[~np.isnan(values)]
     keys = column.grid.keys(there)
     beyond = (keys < axis[0]) | (keys > axis[-1])
@@ -245,8 +245,8 @@ def of_numbers(
 def log_shares(frame: Frame, cells: Tally, total: float) -> Array:
     """Return the sum over columns of the log share of a row's bin: how likely each row is, (m,).
 
-    The bins are the coarse ones that columns are compared by. Numbers outside the range that was
-    counted have a bin of their own, and so have missing values.
+    The bins are the same as in the comparison of columns. Numbers outside the range that was
+    counted have their own bin, and so have missing values.
     """
     score = np.zeros(len(frame))
     for column, values, axis, counts in counted(frame, cells):

@@ -548,7 +548,7 @@ def read_text(strings: Any, written: str) -> tuple[Any, str]:
 
 
 def is_of_times(strings: Any) -> bool:
-    """Return whether all trimmed strings are times of day, such as 7:05; null is none."""
+    """Return whether all trimmed strings are times of day, such as 7:05; nulls are ignored."""
     there = strings.drop_null()
     return len(there) > 0 and all_match(there, TIME)
 

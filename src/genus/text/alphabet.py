@@ -1,6 +1,6 @@
 """Tabulate Python's properties of characters: lower case, and being part of a word.
 
-The kernel reads texts by this table, so its tokens are those of Python's `re` and `str.lower`,
+The kernel reads texts by this table, so it finds the same tokens as Python's `re` and `str.lower`,
 whatever version of Unicode this Python has.
 """
 

@@ -22,7 +22,7 @@ class Page:
     """Visible and hidden text; tags, attributes and addresses; the number of comments.
 
     `marks` are <tag, tag.attribute, attribute=value, and =URL, each on a line. `lost` is the number
-    of visible characters that were too many to be kept.
+    of visible characters that were left out, because the text was too long.
     """
 
     seen: str

@@ -34,7 +34,7 @@ def check(
 
     \b
     Exit codes (of the last message, if there are several):
-      0 spam   1 ham   2 unsure   3 error, also if any message could not be read
+      0 spam   1 ham   2 unsure   3 error (also if any of the messages cannot be read)
 
     \b
     Examples:

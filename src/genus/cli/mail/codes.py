@@ -11,7 +11,7 @@ SPAM, HAM, UNSURE, FAILED = 0, 1, 2, 3
 
 
 class UsageIsAnError(click.Command):
-    """A command that exits with FAILED on wrong usage, because 2 means unsure here."""
+    """A command that exits with FAILED on wrong usage, because exit code 2 means unsure here."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:

@@ -16,8 +16,8 @@ from genus.cli.mail import options, servers
 @click.option(
     "--users",
     type=File("FOLDER"),
-    help="If a message has one recipient, use the recipient's own store in this folder, "
-    "if there is one.",
+    help="A folder with stores of users. A message to a single recipient is classified by the "
+    "recipient's store, if there is one.",
 )
 @servers.limits(
     size="Read at most this many bytes of a message.",

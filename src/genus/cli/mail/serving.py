@@ -94,7 +94,8 @@ def serve(
 
     With --users, a client on the Unix socket can act only for its own user, unless it is root or
     trusted. A TCP client that does not know the secret gets verdicts from the site's store, and
-    cannot teach. If root starts the server, --user is required: the server switches to that user.
+    cannot make the filter learn. If root starts the server, --user is required: the server switches
+    to that user.
 
     The server logs one line on stderr for each message. SIGTERM and Ctrl-C end it after the
     requests in progress; SIGHUP opens the stores again. It uses sockets that systemd passes to it.

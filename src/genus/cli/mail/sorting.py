@@ -16,7 +16,7 @@ from genus.cli.mail.unreadable import Missed
     default=".Junk",
     show_default=True,
     metavar="FOLDER",
-    help="Move spam to this folder of the Maildir, or to this path. Created if missing.",
+    help="Move spam to this folder of the Maildir, or to this path. A missing folder is created.",
 )
 @click.option(
     "--unsure", metavar="FOLDER", help="Move unsure messages to this folder. By default they stay."

@@ -60,13 +60,13 @@ class Server(click.ParamType[tuple[str, int | None]]):
 @click.option(
     "--junk",
     metavar="FOLDER",
-    help="Move spam here; created if missing.  [default: the server's Junk folder, or a folder "
-    "with a usual name, such as Spam]",
+    help="Move spam to this folder, which is created if it is missing.  [default: the server's "
+    "Junk folder, or a folder with a usual name, such as Spam]",
 )
 @click.option(
     "--trash",
     metavar="FOLDER",
-    help="Do not learn from mail moved here.  [default: the server's Trash folder, and folders "
+    help="Do not learn mail that is moved here.  [default: the server's Trash folder, and folders "
     "with a usual name, such as Deleted Items]",
 )
 @click.option(
@@ -75,12 +75,12 @@ class Server(click.ParamType[tuple[str, int | None]]):
     default=120,
     show_default=True,
     metavar="SECONDS",
-    help="How often to check folders for which the server sends no notifications.",
+    help="Wait this long between checks of folders for which the server sends no notifications.",
 )
 @click.option(
     "--all", "all_mail", is_flag=True, help="Sort mail that is already in the inbox, too."
 )
-@click.option("--once", is_flag=True, help="Process the mail that is there, then stop.")
+@click.option("--once", is_flag=True, help="Process the mail that has arrived so far, then stop.")
 @click.option("--dry-run", is_flag=True, help="Print what would be done, and do nothing.")
 @click.option("--no-learn", is_flag=True, help="Do not learn at all.")
 @click.option(
@@ -125,9 +125,9 @@ def watch(
     alone, unless --all is given.
 
     Mail that was read and has stayed in the inbox for three days (--inbox-days) is learned as ham.
-    This stops while the store holds at least twice as much ham as spam, plus 100 messages; mail
-    about which the filter was unsure is always learned. With --no-learn-inbox, only mail that the
-    user moves is learned.
+    This stops while the store holds at least 2 × S + 100 messages of ham, where S is its number of
+    spam messages; mail about which the filter was unsure is learned even then. With
+    --no-learn-inbox, only mail that the user moves is learned.
 
     The password comes from --password-file, --password-command or $GENUS_IMAP_PASSWORD. The
     command reports what it does on stderr. Ctrl-C and SIGTERM end it, with exit code 0.
@@ -236,7 +236,9 @@ def printed_by(command: str, option: str) -> str:
             f"The command of {option} took longer than {SECONDS} s. Try it in a shell."
         ) from error
     except UnicodeDecodeError as error:
-        raise ImapError(f"The output of the command of {option} is not UTF-8.") from error
+        raise ImapError(
+            f"The output of the command of {option} is not UTF-8. Try it in a shell."
+        ) from error
     if not lines or not lines[0]:
         raise ImapError(f"The command of {option} printed nothing. Try it in a shell.")
     return lines[0]

@@ -67,7 +67,7 @@ class Comparison:
 
     @property
     def use(self) -> str:
-        """The model to use: "genus fit" if it beats both plain models, else that of `advice`."""
+        """The model to use: "genus fit" if it beats both plain models, else as in `advice`."""
         return "genus fit" if self.is_weighed_better else self.advice.use
 
     @property

@@ -101,7 +101,7 @@ def blocks_of(given: Material, deal: Deal) -> list[Model]:
 def nested(given: Material, at: Sizes, deal: Deal, blocks: Sequence[Model]) -> Iterator[Model]:
     """Yield the model of each size, in ascending order.
 
-    Within the first block, new rows are counted and added. From one block on, whole blocks are.
+    Within the first block, new rows are counted and added. After that, whole blocks are added.
     """
     empty = given.estimator._empty()
     model, seen = empty, 0

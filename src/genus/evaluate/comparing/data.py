@@ -34,7 +34,7 @@ MANY_CLASSES = 50
 
 @dataclass(frozen=True, eq=False)
 class Material:
-    """The m labelled rows: `X` is for the generative model, and `raw` is encoded for the others.
+    """The m labelled rows: `X` for the generative model, and `raw`, to encode for other models.
 
     `estimator` is an unfitted copy that has the plan of the columns, and `name` is its name. `kind`
     is "numbers", "table" or "texts". `notes` say what was left out.

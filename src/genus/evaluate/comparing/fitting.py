@@ -118,7 +118,7 @@ def discriminative(
         if times == 0:
             notes.append(
                 f"{name.capitalize()} stops at {at[s - 1][0]:,} rows: a fit to {size:,} would "
-                f"take {expected[0]:,.2g} seconds, more than patience={patience:g} leaves."
+                f"take {expected[0]:,.2g} seconds, more than is left of patience={patience:g}."
             )
             told((len(at) - s) * len(dealt))
             break

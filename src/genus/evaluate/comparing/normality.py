@@ -205,7 +205,7 @@ def of_covariances(found: Covariances) -> str:
 
 
 def of_separate(losses: tuple[float, float] | None) -> str:
-    """Say how much a separate Σ for each class gained, as measured."""
+    """Say how the log loss of a separate Σ for each class compares with that of one Σ."""
     if losses is None:
         return " There are too few rows for a Σ of each class."
     shared, separate = losses

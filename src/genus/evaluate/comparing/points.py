@@ -49,7 +49,7 @@ class Line:
     """A model's error and log loss by size and repeat, (S, R); NaN if it was not fitted.
 
     `seconds` (S,) is the time of a single fit, and `memory` the bytes of a fit at the largest size.
-    `probabilities` are the out-of-fold predictions after the rows were dealt for the first time.
+    `probabilities` are the out-of-fold predictions from the first time that rows were dealt.
     """
 
     name: str
@@ -62,10 +62,10 @@ class Line:
 
 
 def blocks_for(y: NDArray[Any]) -> int:
-    """Return the number of blocks: ten, or fewer if many classes have fewer than ten rows.
+    """Return the number of blocks: ten, or fewer if many rows are in small classes, at least two.
 
-    There are fewer if a tenth of the rows are in such classes, but at least two. A class with fewer
-    rows than there are blocks would be missing from some blocks.
+    A class with fewer rows than there are blocks is missing from some blocks. If at least two
+    blocks remain, their number is chosen so that such classes have at most a tenth of the rows.
     """
     number = np.bincount(y)[y]
     return int(min(BLOCKS, max(2, np.quantile(number, 0.1))))
@@ -105,7 +105,10 @@ def deals(y: NDArray[Any], blocks: int, times: int, seed: int | None) -> Iterato
 
 
 def shared(lines: Sequence[Line], s: int) -> NDArray[np.bool_]:
-    """Return in which repeats all models were fitted at a size, (R,); ignore models without any."""
+    """Mark the repeats in which all models were fitted at a size, (R,).
+
+    Models that were not fitted at this size at all are ignored.
+    """
     there = [~np.isnan(line.error[s]) for line in lines]
     return np.logical_and.reduce([each for each in there if each.any()] or there)
 

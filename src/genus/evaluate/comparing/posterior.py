@@ -46,8 +46,9 @@ class Bend:
 class Posterior:
     """Whether a model's log-odds are linear: `gain` is the log loss saved by a squared term.
 
-    `p_value` is that of the squared term. `slope` is the factor that would correct the log-odds.
-    Below 1 the model is overconfident, unless `p_slope` shows that this may be chance.
+    `p_value` is the p-value of the squared term. `slope` is the factor that would correct the
+    log-odds. If it is below 1, the model is overconfident, unless `p_slope` shows that this may be
+    chance.
     """
 
     name: str

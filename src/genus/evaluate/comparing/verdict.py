@@ -173,7 +173,7 @@ def without_common(ours: Line, theirs: Line) -> Advice:
 
 
 def beats_a_guess(curves: Curves, size: int) -> bool:
-    """Return whether a model's error or log loss is clearly below that of guessing (`Guess`)."""
+    """Return whether a model is clearly better than guessing (`Guess`), in error or log loss."""
     assert curves.guess is not None
     for line in curves.lines[:2]:
         for measure in MEASURES:

@@ -137,7 +137,7 @@ def candidates(
     shrinkage: float | str | None,
     unbiased: bool,
 ) -> Iterator[tuple[Form, Array]]:
-    """Yield forms, the simplest first, with log p(x|y), (m, K), of each row without itself."""
+    """Yield forms, the simplest first, with log p(x|y), (m, K), of rows by all other rows."""
     options: dict[str, Any] = {"unbiased": unbiased}
     amounts = SHRINKAGES if shrinkage is None else (float(shrinkage),)
     shares = SHARES if x.shape[1] < MANY_COLUMNS else (1.0,)

@@ -3,9 +3,9 @@
 Maximum likelihood: μ_k = class mean, Σ = 1/m Σ_i (x_i - μ_{y_i})(x_i - μ_{y_i})ᵀ, or with m_k and
 the rows of class k alone. `unbiased` divides by m - K and m_k - 1.
 
-Missing values: the diagonal forms leave out the single value. A full Σ is counted from the complete
-rows of the block (a sum over pairs of columns would use more rows, but need not be positive
-definite). A row with missing values is scored by the marginal of its known columns.
+Missing values: the diagonal forms leave out only the missing value. A full Σ is counted from the
+complete rows of the block (a sum over pairs of columns would use more rows, but need not be
+positive definite). A row with missing values is scored by the marginal of its known columns.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class Gaussian:
     - `unbiased`: divide the scatter by m - K if Σ is shared, and by m_k - 1 if it is separate.
     - `floor`: the smallest variance, as a share of the column's variance. With `added`, it is a
       share of the largest variance of any column over all rows, and is added to every variance.
-    - `prior_rows`: the number of rows with the variance of all rows that are added to the separate
-      variances of a diagonal Σ.
+    - `prior_rows`: separate variances of a diagonal Σ are estimated as if each class had this many
+      more rows, with the variance of all rows.
     - `threshold`: shrink the means of a shared, diagonal Σ (see `genus.solve.centroids`).
     - `rank`: the number of axes along which the means of a shared Σ differ; the priors `between`
       weight the classes in choosing these axes (see `genus.solve.discriminant_axes`).
@@ -110,8 +110,8 @@ class Gaussian:
     def counted_as(self, counting: Mapping[str, Any]) -> Gaussian:
         """Return the same options for statistics that were counted with other options.
 
-        shared, diagonal and shrinkage decide which second moments are counted, because those of
-        every class (K n²) may be too many to count always.
+        shared, diagonal and shrinkage decide which second moments are counted. The second moments
+        of every class, K n² numbers, may be too many to be counted always.
         """
         counted = replace(self, counted=counting)
         if self.shrinkage == "ledoit-wolf" and not counted.quartic:
@@ -160,7 +160,7 @@ class Gaussian:
 
     @property
     def structure(self) -> str:
-        """The second moments that are counted; all forms can be solved from separate ones."""
+        """The second moments that are counted; every form can be solved from "separate" moments."""
         if self.counting["diagonal"]:
             return "diagonal"
         return "pooled" if self.counting.get("shared") else "separate"

@@ -37,10 +37,10 @@ def score_full_without(
     unbiased: bool,
     scale: Array | None = None,
 ) -> Array:
-    """Return log p(x|y), (m, K), of each row by a model of the others, with a full Σ.
+    """Return log p(x|y), (m, K), of rows by models of all other rows, with a full Σ.
 
-    Σ is shared or separate; if separate, each may include a `share` of the scatter within all
-    classes. With a `scale` (n,), columns are divided by it before Σ is shrunk.
+    Σ is shared or separate. A separate Σ may include a `share` of the scatter within all classes.
+    With a `scale` (n,), columns are divided by it before Σ is shrunk.
     """
     shared = 1.0 if parameters.is_shared else share
     x, γ = matrix.dense_rows(X), (shrinkage,)
@@ -58,7 +58,7 @@ def score_shares_without(
     *,
     unbiased: bool,
 ) -> Array:
-    """Return log p(x|y), (shrinkages, m, K), of each row by a model of the others, with a full Σ.
+    """Return log p(x|y), (shrinkages, m, K), of rows by models of all other rows, with a full Σ.
 
     The Σ of each class includes a `share` of the scatter within all classes; with a share of 1, all
     classes have one Σ.
@@ -84,7 +84,7 @@ def score_shares_without(
 def score_variances_without(
     statistics: Moments | Points, x: Array, y: Codes, w: Array, share: float, *, unbiased: bool
 ) -> Array:
-    """Return log p(x|y), (m, K), of each row by a model of the others, with a diagonal Σ.
+    """Return log p(x|y), (m, K), of rows by models of all other rows, with a diagonal Σ.
 
     The variances of each class include a `share` of the scatter within all classes. If some
     variance is zero without a row, that row gets NaN.
@@ -126,7 +126,7 @@ def score_diagonal_without(
     floor: float,
     prior_rows: float,
 ) -> Array:
-    """Return log p(x|y), (m, K), of each row by a model of the others.
+    """Return log p(x|y), (m, K), of rows by models of all other rows.
 
     Σ is diagonal, shared or separate.
     """
@@ -243,8 +243,9 @@ class Principal:
     ) -> Principal:
         """Return the principal axes of the pooled scatter, or of class k's scatter.
 
-        A `share` of the pooled scatter is mixed into that of class k. `scatter` is that of the
-        statistics, or None if they are rows. Without a `scale`, the roots of its diagonal are used.
+        A `share` of the pooled scatter is mixed into the scatter of class k. `scatter` is that in
+        the statistics, or None if they are rows. Without a `scale`, the roots of the diagonal of
+        the scatter are used.
         """
         if isinstance(statistics, Points):
             rows = statistics.spread(k)
@@ -362,7 +363,7 @@ def dots(a: Array, b: Array) -> Array:
 
 
 def outside(products: Array, b: Array, is_outside: bool) -> Array:
-    """Divide the dot products of what is outside the basis by b, because Σ⁻¹ is I / b there.
+    """Divide the dot products of the parts outside the basis by b, because Σ⁻¹ is I / b there.
 
     Return zeros if nothing is outside.
     """

@@ -170,7 +170,7 @@ class Milter(Talk):
         return removed + changes
 
     def forged(self) -> bytes:
-        """Return packets that remove X-Genus headers, the last first to keep numbers valid."""
+        """Return packets that remove X-Genus headers, the last first, so numbers stay valid."""
         numbers: dict[bytes, int] = {}
         found = []
         for name, _ in self.message.headers:

@@ -61,7 +61,7 @@ def insert_header(name: bytes, value: bytes, at: int = 0) -> bytes:
 
 
 def remove_header(name: bytes, number: int) -> bytes:
-    """Return a packet that removes the header with this number, from 1, among those of a name."""
+    """Return a packet that removes one of the headers with a name; the first has number 1."""
     return packet(CHANGE_HEADER, LENGTH.pack(number) + name + b"\0\0")
 
 

@@ -2,7 +2,7 @@
 
 A Unix socket identifies the user of the process at its other end (SO_PEERCRED). Root, the server's
 own user, users that the administrator trusts, such as that of a mail server, and peers that send
-the secret may act for every user. All others act for themselves, or over TCP for the site.
+the secret may act for every user. All other peers act for themselves or, over TCP, for the site.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ class Access:
     def user(self, peer: Peer, request: Request) -> str | None:
         """Return the user whose store a request is about; None means the site's or the only store.
 
-        Some clients always name their user. So a peer that is not identified is not refused for
-        naming one; it gets the site's answer.
+        Some clients always name their user. So if a peer without a known identity names a user, it
+        is not refused, but gets the site's answer.
         """
         if self.trusts(peer, request):
             return request.user
@@ -105,7 +105,9 @@ def user_named(name: str) -> pwd.struct_passwd:
     try:
         return pwd.getpwnam(name)
     except KeyError:
-        raise ValueError(f"There is no user {name!r} on this machine.") from None
+        raise ValueError(
+            f"There is no user {name!r} on this machine. Name a user that exists."
+        ) from None
 
 
 def secret_in(path: Path) -> str:

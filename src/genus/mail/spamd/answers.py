@@ -34,7 +34,7 @@ END = re.compile(rb"\r?\n\r?\n")
 
 @dataclass(frozen=True)
 class Answer:
-    """The bytes for the client, the verdict or what was learned, the score, and why it refuses."""
+    """The bytes for the client, and for the log the outcome, the score and any refusal's reason."""
 
     text: bytes
     outcome: str = ""

@@ -18,7 +18,7 @@ BACKLOG = 512
 def on_unix(path: Path, mode: int = 0o600, owner: str | None = None) -> socket.socket:
     """Return a listening Unix socket; replace its file if no process listens there.
 
-    The folder is locked meanwhile, so that one of two servers that start at once is refused.
+    The folder is locked meanwhile, so that if two servers start at once, one of them is refused.
     """
     try:
         folder = os.open(path.parent, os.O_RDONLY)

@@ -65,7 +65,7 @@ class Rates:
 
 
 class Tallies:
-    """Counters of events, one row for each process; this process has the row `row`."""
+    """Counters of events, with one row for each process; `row` is the row of this process."""
 
     def __init__(self, processes: int) -> None:
         self._sums = anonymous(processes, len(COLUMNS))

@@ -407,7 +407,7 @@ class Conversation(Talk):
         self.say(done.text)
 
     def say(self, text: bytes) -> None:
-        """Send an answer and close, but first read the rest: closing early may lose the answer."""
+        """Send an answer, read the rest of the request, and close; else the answer may be lost."""
         self.reading = None
         self.said_all, self.since = True, monotonic()
         if self.transport.is_closing():

@@ -2,19 +2,23 @@
 
 A pack holds the tokens of some lessons. Messages share most of their words, so a pack lists each
 token once, the most frequent first. A lesson is then a list of places in this list, most of them
-close together. Only the distances are written, and the pack is compressed (zlib, whose checksum
-detects flipped bits). 256 lessons in a pack take less than half the space of 256 single ones.
+close together. Only the steps from place to place are written, and the pack is compressed (zlib,
+whose checksum detects flipped bits). 256 lessons in a pack take less than half the space of 256
+single ones.
 
-In bytes, before compression: the number of lessons, of tokens, and of far steps; the number of
-tokens of each lesson; the distances between tokens, all first bytes, then all second ones …; a byte
-for each step, 255 if it is far; the far steps. Numbers have four bytes, the lowest first.
+Before compression, a pack contains: the numbers of lessons, of tokens, and of far steps (255 or
+more); the number of tokens of each lesson; the distances between the listed tokens, all first
+bytes, then all second bytes, and so on; a byte for each step, which is 255 for a far step; and the
+far steps. Numbers have four bytes, the lowest first.
 
 A bucket holds the counts of all tokens with the same first 16 bits. Most tokens are in a few
 messages of one class: the counts of ham and spam then take half a byte each.
 
-In bytes: a checksum in two (of CRC-32, begun with the bucket's number); the number of tokens in
-three; the two low bytes of each token; a byte for each token, ham above spam in messages, or 255 if
-one of them is 15 or more, or no whole number; those counts, ham and spam in six bytes each.
+A bucket contains: a checksum in two bytes (of CRC-32, begun with the bucket's number); the number
+of tokens in three bytes; the two low bytes of each token; a byte for each token, with the number of
+messages of ham in the upper half and that of spam in the lower half; and counts in six bytes each,
+ham and spam, of the tokens whose byte is 255. It is 255 if one of the two numbers is 15 or more, or
+is not whole.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Keep a store in PostgreSQL, for a site with many machines; owners share tables, not counts."""
+"""Keep stores in PostgreSQL, for a site with many machines; each owner has counts of its own."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class Change(Protocol):
 
 
 class Store(Protocol):
-    """Counts of tokens by class, the lessons that they are the sums of, and some notes."""
+    """Counts of tokens by class, the lessons whose sums these counts are, and some notes."""
 
     @property
     def name(self) -> str:
@@ -90,7 +90,7 @@ class Store(Protocol):
         ...
 
     def counts(self, tokens: Tokens) -> Counts:
-        """Return the weight of the ham and the spam with each token, (n, 2), in parts of UNIT."""
+        """Return the weights of ham and spam with each token, (n, 2); a message has UNIT."""
         ...
 
     def find(self, digests: Sequence[bytes]) -> dict[bytes, Lesson]:

@@ -198,7 +198,7 @@ class SQLiteStore:
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """Turn SQLite's errors into clear ones, and report values of a wrong type as damage."""
+        """Turn SQLite's errors into clear errors; a value of a wrong type is reported as damage."""
         with self._sentences():
             try:
                 yield

@@ -75,7 +75,7 @@ class Inbox:
         return place
 
     def renumber(self, place: Place, validity: int) -> Place:
-        """Recognise messages that the server has renumbered; unmatched later ones count as new."""
+        """Recognise messages that the server has renumbered; unknown later ones count as new."""
         present = self.session.connection.uids()
         before = Counter(met.stamp for met in self.notes.inbox.values())
         here = Counter(each.stamp for each in self.session.connection.heads(present[-MOST:]))

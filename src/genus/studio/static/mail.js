@@ -88,7 +88,7 @@ export function screen(app, root) {
           html("span", { class: `verdict-${m.verdict}` }, m.verdict), name(m.subject || "(no subject)"), html("span", { class: "figure" }, signedOdds(m.score))))))) : null,
       why ? card(name(why.subject || "(no subject)"),
         html("p", { class: "muted" }, name(why.from), " ", name(why.date)),
-        html("p", { class: "outcome" }, html("strong", { class: `verdict-${why.verdict}` }, why.verdict), `: probability of spam ${percent(why.p, 1)}, score ${signedOdds(why.score)}, of which ${signedOdds(why.constant)} is the constant. `, why.reason),
+        html("p", { class: "outcome" }, html("strong", { class: `verdict-${why.verdict}` }, why.verdict), `: probability of spam ${percent(why.p, 1)}, score ${signedOdds(why.score)}, of which ${signedOdds(why.constant)} is the same for all messages. `, why.reason),
         why.learned ? html("p", {}, `The filter has learned it as ${why.learned}.`) : null,
         stats?.writes ? html("p", { class: "buttons" }, button("It is spam", () => correct("spam"), { "data-key": "is-spam" }), button("It is ham", () => correct("ham"), { "data-key": "is-ham" }), why.learned ? button("Forget it", () => correct("forget"), { class: "button quiet", "data-key": "forget-mail" }) : null)
           : note("Start the studio with --write to correct it."),

@@ -65,7 +65,7 @@ def state(session: Session) -> dict[str, Any]:
 
 
 def files(session: Session) -> dict[str, Any]:
-    """Return the other tables that can be opened: the command's, and those dropped before."""
+    """Return the other tables that can be opened: the command's table, and dropped files."""
     named, journal = session.named, session.journal
     is_other = session.is_dropped or session.table is None
     dropped = {} if journal is None else journal.dropped(session.identifier)

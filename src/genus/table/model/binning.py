@@ -51,7 +51,7 @@ class Binned:
 def merged(
     counted: Pairs, classes: Axis, is_number: NDArray[np.bool_], keep_missing: bool = False
 ) -> Binned:
-    """Merge the cells of each column into bins; `number_cuts` chooses those of numbers.
+    """Merge the cells of each column into bins; `number_cuts` chooses the bins of numbers.
 
     Unless `keep_missing`, missing values have a bin only if they depend on the class.
     """

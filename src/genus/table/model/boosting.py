@@ -7,8 +7,8 @@ one after another, and each corrects the errors of those before it (gradient boo
 2001). The formulas are in the kernel's `boosting.hpp`.
 
 **Out-of-fold scores come for free.** The trees are grown once for each fold, without its rows, and
-score these rows when the weights of experts are learned. The expert is the mean over the folds. How
-many trees a fold keeps is decided by the losses of the other folds, which are out of fold as well.
+score these rows when the weights of experts are learned. The expert is the mean over the folds. The
+losses of the other folds, which are out of fold, too, decide how many trees a fold keeps.
 
 **Unknown values are summed out.** If a value is unknown, both answers are possible, in proportion
 to the rows that were counted. The same sum gives the score for a subset of the columns, and with it
@@ -54,7 +54,7 @@ RIDGE = 1.0  # added to the curvature of each leaf, in rows
 
 @dataclass(frozen=True, eq=False)
 class BoostedTrees:
-    """The trees of all folds, one after another; those of a fold begin at `starts` (folds + 1,).
+    """The trees of all folds, fold by fold; the trees of fold f begin at starts[f] (folds + 1,).
 
     `columns` and `cuts` (T, 6) are the questions, `values` (T, 64, K) the values of the leaves, and
     `weights` (T, 64) the weights of the rows in them, up to a factor. `seen` (V + 1,) marks the

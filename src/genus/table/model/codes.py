@@ -50,9 +50,9 @@ class NumberCodes:
 class NameCodes:
     """Codes of categories: 0 if missing, one for each of the `names`, and two for all others.
 
-    An unseen category gets the last code if its hash is that of a `known` one by chance: pairs
-    count categories by name, so it is not one of the others there. Otherwise it gets the code
-    before the last.
+    An unseen category gets the code before the last, which stands for the others in counts of
+    pairs. It gets the last code if it has, by chance, the hash of a `known` category: the plan then
+    takes it for known, so it is not one of the others, and no pair with it was counted.
     """
 
     names: Axis

@@ -5,7 +5,7 @@ step of values has the mean contribution over its rows, and the range of the mid
 Where the range is narrow, the column acts independently of the others. For two columns there is a
 map of their joint contribution, and of the part that is not the sum of both curves.
 
-The rows are those of the model's reference, so no data is needed.
+The rows are kept in or drawn from the model (`MixedParameters.reference`), so no data is needed.
 
 Symbols: m rows, K classes, S steps, T steps of a second column.
 """
@@ -48,10 +48,10 @@ class Steps:
 
     @classmethod
     def of(cls, column: Column, values: Any, weight: Array, most: int) -> Steps:
-        """Divide a column into at most `most` steps, besides that of missing values.
+        """Divide a column into at most `most` steps, besides the step of missing values.
 
-        Numbers get ranges of about equal weight, or a step for each if they have few values. Of
-        categories, the most frequent ones get a step each, and the others share one.
+        Numbers get ranges of about equal weight; a few different numbers get a step each. The most
+        frequent categories get a step each, and all other categories share one.
         """
         if isinstance(values, Values):
             return cls._of_categories(values, weight, most)
@@ -79,7 +79,7 @@ class Steps:
 
     @classmethod
     def _of_categories(cls, values: Values, weight: Array, most: int) -> Steps:
-        """Give each of the most frequent categories a step of its own, and the others one step."""
+        """Give each of the most frequent categories its own step, and all others one step."""
         total = np.bincount(values.codes + 1, weight, len(values.names) + 1)[1:]
         order = [c for c in np.argsort(-total, kind="stable").tolist() if total[c] > 0]
         shown = order if len(order) <= most else order[: most - 1]
@@ -253,7 +253,10 @@ def position(classes: NDArray[Any], label: Any) -> int:
     """Return the position of a class; raise an error if there is no such class."""
     found = np.flatnonzero(classes == label)
     if len(found) == 0:
-        raise ValueError(f"{label!r} is not one of the classes {classes.tolist()[:10]}.")
+        raise ValueError(
+            f"{label!r} is not one of the classes {classes.tolist()[:10]}. "
+            "Name a class of the model."
+        )
     return int(found[0])
 
 

@@ -172,7 +172,7 @@ class Informed:
 class Experts:
     """All experts that are solved from counts of pairs.
 
-    `features` are those of the two linear and of the two curved experts, and `priors` the weights
+    `features` are those of the two linear and of the two curved experts; `priors` are the weights
     of the pooled covariance in the curved ones. `known` (V + 1,) marks the slots that carry
     evidence.
     """
@@ -362,8 +362,8 @@ def curved(all_features: Sequence[Features], priors: Sequence[float]) -> Curved:
 def bent(features: Features, prior: float, table: Array) -> tuple[Array, Array, Array, Array]:
     """Return offset, ν, constant and d of `Curved`, and write its `table` (V + 1, V + 1, K).
 
-    The features of a row are φ = Σ_i a_i, the sum of those of its cells. With the mean μ and the
-    inverse covariance P of a class, in which the pooled covariance counts as `prior` rows,
+    The features of a row are φ = Σ_i a_i, the sum of the features of its cells. With the mean μ and
+    the inverse covariance P of a class, in which the pooled covariance counts as `prior` rows,
     δ = (φ - μ)ᵀP(φ - μ) / width, and (φ - μ)ᵀP(φ - μ) = Σ_ij a_iᵀPa_j - 2 Σ_i a_iᵀPμ + μᵀPμ.
     """
     a, (V, d) = features.table, features.table.shape

@@ -496,9 +496,10 @@ def gain_of(
 def leave_one_out(
     family: Any, statistics: Any, parameters: Any, x: NDArray[Any], k: NDArray[np.intp], w: Array
 ) -> Array:
-    """Return log p(x|c) for each class c, (P, K), after leaving the row out of its own class k.
+    """Return log p(x|c) of P rows for each class c, (P, K), by models without the row itself.
 
-    There are P rows with values x, classes k and weights w.
+    The rows have the values x, the classes k and the weights w. Leaving a row out changes only the
+    model of its own class.
     """
     classes = statistics.classes
     scores = family.leave_one_out(statistics, parameters, x, k, w)

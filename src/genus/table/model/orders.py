@@ -1,7 +1,7 @@
 """Choose the orders of columns over which explanations are averaged.
 
-An order together with its reverse gives the exact average for terms of one or two columns: the term
-of a pair falls to one column in the one order, and to the other column in the reverse.
+An order together with its reverse gives the exact average for terms of one or two columns: in an
+order, the term of a pair counts for the later of its two columns, and in the reverse for the other.
 """
 
 from __future__ import annotations

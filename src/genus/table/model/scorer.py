@@ -192,7 +192,7 @@ class Scorer:
 
     @cached_property
     def _linear_parts(self) -> dict[int, Array]:
-        """By column of categories: the part of each code in the score of the linear expert."""
+        """The part of each code in the score of the linear expert, by column of categories."""
         if self.linear is None:
             return {}
         found = {

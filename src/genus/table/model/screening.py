@@ -117,7 +117,7 @@ def missing_gains(columns: Sequence[Counted], rows: Array) -> Array:
 def information(counts: Array, starts: NDArray[np.intp]) -> Array:
     """Return the mutual information of each column and the class, (n,), corrected for chance.
 
-    `counts` (K, bins) are those of the bins of all columns; those of column j begin at starts[j].
+    `counts` (K, bins) has the bins of all columns; the bins of column j begin at starts[j].
 
     >>> counts = np.array([[4.0, 0.0, 2.0, 2.0], [0.0, 4.0, 2.0, 2.0]])
     >>> information(counts, np.array([0, 2])).round(2)

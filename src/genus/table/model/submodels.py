@@ -15,7 +15,8 @@ and if columns are factorised in some order, z and L of the first columns are th
 without the others. So one factor gives the models for all beginnings of an order: no column, the
 first, the first two, and so on, up to all of them, which is the model itself.
 
-Weights, doubt and class constants stay as they are, because this model is to be explained.
+Weights, doubt and class constants stay as they are, because they belong to the model that is to be
+explained.
 
 Symbols: m rows, n columns, p paired ones, K classes, G experts, d features, s steps of an order.
 """
@@ -169,7 +170,7 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class Submodels:
-    """Scores rows as if only some columns were known, with the weights that experts have."""
+    """Scores rows as if only some columns were known, with the same weights of experts."""
 
     family: Mixed
     parameters: MixedParameters

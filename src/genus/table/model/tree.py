@@ -3,9 +3,10 @@
     p(x|k) = Π_j p(bin of x_j | bin of its parent, k) p(x_j | its bin)
 
 The parents form the tree with the most mutual information given the class (Chow and Liu 1968).
-Columns without pairs, and texts, are independent. Within a bin all classes have the same density:
-mostly that of the cells, and a little of the uniform density between the edges of the bin. Rows
-that are drawn from the tree have the dependence of the counted rows.
+Columns without pairs, and texts, are independent. Within a bin all classes have the same density.
+It is a mixture: mostly the density of the counts by cell, and to a small part the uniform density
+between the edges of the bin. In rows that are drawn from the tree, columns depend on each other
+much as in the counted rows.
 
 Symbols: m rows, n paired columns, K classes, B bins.
 """
@@ -61,7 +62,7 @@ class Within:
         return np.log(own + anywhere) - np.log(total[bins])
 
     def sample(self, bins: NDArray[np.intp], rng: np.random.Generator) -> Array:
-        """Draw a number from each given bin: mostly the smallest of a cell, rarely any number."""
+        """Draw a number from each given bin: usually the smallest of a cell, rarely another."""
         out = np.empty(len(bins))
         for b in np.unique(bins):
             rows = np.flatnonzero(bins == b)

@@ -1,8 +1,8 @@
 """Learn the weights of a table's experts from their out-of-fold predictions.
 
-The rows are those of the sample. Every row is scored by a model of the other folds, whose counts
-are those of all rows minus those of its fold, exactly. `stacking` combines the scores of all
-experts into one probability.
+The rows are the sample's, dealt into folds. Every row is scored by a model whose counts are the
+counts of all rows minus the counts of the row's fold, exactly. `stacking` combines the scores of
+all experts into one probability.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ LEAST_RIDGE = 1e-3
 class Weights:
     """The weights of `experts` (G,), and the `constant` c (K,) of each class.
 
-    `names` are the names of the experts. `doubt` is the share of rows that may be of any class,
-    whatever the evidence.
+    `names` are the names of the experts. `doubt` is the assumed share of rows that are mislabelled,
+    so that their class does not depend on the evidence.
     """
 
     names: tuple[str, ...]
@@ -188,7 +188,7 @@ class Drawn:
 
     @classmethod
     def of(cls, family: Mixed, statistics: Compound, classes: Axis) -> Drawn | None:
-        """Take as many rows as can be scored; return None if they are of fewer than two classes."""
+        """Take the sample, or a part that fits in memory; return None if it has only one class."""
         judges = len(family.names) + len(family.how.plan)
         most = max(MOST_CELLS // (len(classes) * judges), FEWEST)
         sample = statistics["sample"].smallest(most)
@@ -295,7 +295,7 @@ def grown(
 def trees_for(
     trees: BoostedTrees | None, family: Mixed, statistics: Compound, classes: Axis
 ) -> BoostedTrees | None:
-    """Return the trees if they grew from this sample or it was not kept; else grow new ones."""
+    """Return the trees, or new trees if they grew from other rows than the kept sample."""
     if trees is None:
         return None
     slots = Slots.of(family.how.plan, statistics["pairs"])
@@ -324,7 +324,7 @@ def over_all_columns(
 def linear_for(
     linear: WideLinear | None, family: Mixed, statistics: Compound, classes: Axis
 ) -> WideLinear | None:
-    """Return the expert if it was solved from this sample or it was not kept; else a new one."""
+    """Return the expert, or a new one if it was solved from other rows than the kept sample."""
     if linear is None:
         return None
     sample = statistics["sample"]

@@ -1,14 +1,16 @@
 """A linear expert over all columns of a wide table, solved from the sample of rows.
 
 Pairs of cells are counted for about a hundred columns at most, and for fewer if there are many
-classes. If a table has more columns, the experts of pairs do not see all of them, and the product
-of families counts information that several columns share once for each column. This expert sees all
-columns. It is linear discriminant analysis of the rows in the sample, with a shrunk covariance:
+classes. If a table has more columns, the experts of pairs do not see all of them. The product of
+families sees them all, but if several columns hold the same information, it counts this several
+times. This expert sees all columns, and how they depend on each other. It is linear discriminant
+analysis of the rows in the sample, with a shrunk covariance:
 
     x|k ~ N(μ_k, Σ),   Σ = S + λI,   S = AᵀA / (N - K)
 
-where the rows of A are those of the sample minus the mean of their class, times the root of their
-weight. Features are the numbers, standardised and cut off at ±4, and an indicator of each category.
+where the rows of A are the rows of the sample minus the mean of their class, multiplied by the root
+of their weight. Features are the numbers, standardised and cut off at ±4, and an indicator of each
+category.
 
 Such scores are far too confident if there are many features, so they are multiplied by the
 temperature τ that has the lowest log loss out of fold.
@@ -16,8 +18,8 @@ temperature τ that has the lowest log loss out of fold.
 The score is a sum over columns: each gets an equal share of the constant of a class. The part of a
 missing value is left out. So the parts are exact Shapley values.
 
-Like the boosted trees, the expert depends only on the sample, and statistics without some rows are
-solved without them.
+Like the boosted trees, the expert depends only on the sample. If rows are left out of the
+statistics, the expert is solved again, without these rows.
 
 Symbols: m rows, n columns, K classes, d features, N weight of all rows.
 """
@@ -55,7 +57,7 @@ TOGETHER = 256  # columns of numbers that are scored at a time
 
 
 def is_wide(plan: Plan) -> bool:
-    """Return whether there was no room to count some columns in pairs."""
+    """Return whether some columns are not counted in pairs, for lack of room for their counts."""
     return any(
         not column.paired
         and column.kind in ("number", "category")
@@ -154,9 +156,9 @@ def standard(values: Array, weight: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class WideLinear:
-    """The scores Σ features · slope, slope (d, K), plus `share` (K,) for every known column.
+    """The scores of a row: its features times `slope` (d, K), plus `share` (K,) per known column.
 
-    `origin` identifies the rows and the grids from which they were solved.
+    `origin` identifies the rows and the grids from which both were solved.
     """
 
     features: Features

@@ -35,7 +35,7 @@ def query_of(
     tables: Callable[[], Sequence[str]],
     quoted: Callable[[str], str],
 ) -> str:
-    """Return the SELECT that reads a part of a database: a query, a table, or its only table."""
+    """Return the SELECT for a part of a database: a query, a named table, or the only table."""
     if SQL.match(part):
         return part.strip().rstrip(";")
     found = list(tables())

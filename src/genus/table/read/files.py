@@ -470,7 +470,8 @@ def dialect_of(options: str, path: str) -> dict[str, Any]:
 def refuse_repeated(options: str, paths: Sequence[str], columns: Sequence[str]) -> None:
     """Raise an error if a CSV file has two columns of one name.
 
-    DuckDB calls the second `y` `y_1`, or `Y_1` if it is written `Y`; then there is only a note.
+    DuckDB renames the second of two columns, such as `y` to `y_1`. If names differ only in case,
+    such as `y` and `Y`, it renames them, too, but this is only a warning here.
     """
     there = {name.lower() for name in columns}
     again = (SECOND.fullmatch(name.lower()) for name in columns)
@@ -499,7 +500,7 @@ def refuse_repeated(options: str, paths: Sequence[str], columns: Sequence[str]) 
 
 
 def head_of(options: str, path: str) -> tuple[list[str], list[str]]:
-    """Return the names in the first line of a CSV file, and those that DuckDB gives its columns."""
+    """Return the column names in the first line of a CSV file, and DuckDB's names for them."""
     found = dialect_of(options, path)
     columns = [column["name"] for column in found["Columns"]]
     if not found["HasHeader"]:

@@ -79,7 +79,7 @@ def from_tables(tables: Iterator[Any]) -> Source:
     """
     first = next(tables, None)
     if first is None:
-        raise TableError("There are no tables to read: the iterator was empty.")
+        raise TableError("There are no tables to read: the iterator was empty. Give a table.")
     start = from_frame(first)
 
     def opened() -> Iterator[Any]:

@@ -84,8 +84,8 @@ def plain_file(path: str, part: str = "") -> tuple[str, str]:
 def refuse_incomplete(path: str, how: str, stamp: str) -> None:
     """Raise an error if a compressed file was cut short or changed.
 
-    DuckDB reads what is left of a file that was cut short (zstd), and does not compare checksums
-    (gzip). A file with the same `stamp` is checked once.
+    DuckDB does not report that a zstd file was cut short, or that the checksum of a gzip file is
+    wrong. A file with the same `stamp` is checked once.
     """
     import pyarrow as pa
 

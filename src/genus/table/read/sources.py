@@ -35,7 +35,7 @@ CHANGED = re.compile(
 
 
 class TableError(ValueError):
-    """A table cannot be read, or not in the requested way."""
+    """A table cannot be read at all, or not in the requested way."""
 
 
 class ChangedType(TableError):
@@ -50,8 +50,8 @@ class ChangedType(TableError):
 class Partition:
     """Some rows of a source.
 
-    `name` identifies them, and changes if they change. `some` opens about a given number of rows
-    from several places of the partition; without it, the first rows are sampled.
+    `name` identifies the rows: if they change, it changes. `some` returns about a given number of
+    rows from several places of the partition; without it, the first rows are sampled.
     """
 
     name: str

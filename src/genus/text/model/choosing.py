@@ -135,7 +135,7 @@ def choose(dealt: Dealt, words: Words, candidates: Sequence[Combination]) -> Cho
 
 
 def undecided(candidates: Sequence[Combination]) -> Choice:
-    """Return the first candidate, if there are no texts of two classes to choose by."""
+    """Return the first candidate, for texts of a single class, which decide nothing."""
     best = replace(candidates[0], weights=np.ones(len(candidates[0].evidence)))
     names = tuple(candidate.name for candidate in candidates)
     return Choice(best, names, np.full((len(names), 2), np.nan), 0)
@@ -153,7 +153,7 @@ def least(losses: Array) -> int:
 def teaching_weights(weight: Array, known: NDArray[np.bool_]) -> Array:
     """Return the weights of rows, scaled so that the largest is at most MOST_WEIGHT.
 
-    A row gets no weight unless its class is `known`, which means that other folds have it, too.
+    Only rows whose class is `known`, which means that other folds have it, too, get a weight.
     """
     weight = np.where(known, weight, 0.0)
     return weight * min(1.0, MOST_WEIGHT / max(weight.max(initial=0), 1.0))
@@ -161,7 +161,7 @@ def teaching_weights(weight: Array, known: NDArray[np.bool_]) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Selected:
-    """The counts of selected words; `chosen` marks those `here`, which occur in the texts."""
+    """The counts of selected words; `chosen` marks the words `here`, which occur in the texts."""
 
     counts: Tally
     chosen: NDArray[np.bool_]

@@ -142,7 +142,7 @@ class Corpus:
         return Compound({"words": total, "sample": parts[0]["sample"]})
 
     def possible(self, statistics: Compound) -> Compound:
-        """Return a part without words that cannot be selected from the whole vocabulary."""
+        """Return a part with only the words that may be selected from the whole vocabulary."""
         tally = statistics["words"]
         if not tally.keys:
             return statistics

@@ -23,8 +23,8 @@ class Selection:
 
     A `least` below 1 is a share of the documents. `by` is how words are ranked: None for the number
     of occurrences, "mutual-information" or "chi2". An n-gram that contains a stop word is left out.
-    N-grams of several words are left out unless `runs`. Unless `joined`, a word with a space in it
-    is a single word.
+    Runs of several words are used only if `runs` is true. A token with a space in it is such a run
+    if `joined` is true, and otherwise a single word.
     """
 
     stop_words: frozenset[str] = field(default_factory=frozenset)
