@@ -219,7 +219,7 @@ def test_the_memory_of_many_classes_is_predicted():
     rows = open_table({name: table[name][:3000] for name in ("a", "b")}).table()
     family = model.model_.family
     predicted = [
-        cost.expected_bytes(family, Frame.of(part, model.plan_), 120) / memory.PLAIN
+        cost.expected_bytes(family, Frame.of(part, model.plan_), 120) / cost.PLAIN
         for part in (rows, open_table({name: table[name] for name in ("a", "b")}).table())
     ]
     parts = model.model_.statistics.parts
@@ -237,7 +237,7 @@ def test_a_fit_that_takes_minutes_is_announced(monkeypatch):
     few, more = (cost.expected_seconds(family, X, 200, rows) for rows in (1000, 4000))
     assert more == 4 * few
     assert cost.expected_seconds(family, X, 400, 1000) == 2 * few
-    monkeypatch.setattr(memory, "LONG", few)
+    monkeypatch.setattr(cost, "LONG", few)
     with pytest.warns(UserWarning, match=r"200 classes or more from 3,000 rows .* calibrate=False"):
         TableClassifier().fit(table, target="y")
 
