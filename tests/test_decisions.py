@@ -272,13 +272,60 @@ def test_in_time_rows_keep_their_weights():
     assert found.weight == pytest.approx(weight[-len(found.y) :])
 
 
+def test_a_column_of_groups_may_also_be_ignored():
+    plain = cross_validate(TableClassifier(), rows(), target="y", folds=5, groups="who")
+    model = TableClassifier(ignore=["who"])
+    both = cross_validate(model, rows(), target="y", folds=5, groups="who")
+    assert both.probabilities == pytest.approx(plain.probabilities)
+
+
+def test_rows_without_a_group_form_one_group_of_their_own():
+    who = rows().who.astype(str).where(np.arange(300) % 5 > 0)
+    who[1] = ""  # a name like any other
+    found = cross_validate(TableClassifier(), rows()[["x", "y"]], target="y", folds=3, groups=who)
+    assert len(set(found.fold[who.isna()])) == 1
+    assert np.bincount(found.fold).max() < 110
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--group", "who", "--time", "day"), "Give only one"),
+        (("--group", "y"), "'y' is the target"),
+        (("--group", "who", "--folds", "loo"), "--folds loo cannot be used with --group or --time"),
+        (("--time", "Day"), "Did you mean 'day'"),
+    ],
+)
+def test_options_of_folds_that_contradict_each_other(tmp_path, options, words):
+    rows().to_csv(tmp_path / "t.csv", index=False)
+    told = CliRunner().invoke(cli, ["evaluate", f"{tmp_path}/t.csv", "--target", "y", *options])
+    assert told.exit_code != 0
+    assert words in told.output
+    assert "slow" not in told.output
+
+
+def test_rows_that_time_leaves_unpredicted_are_named(tmp_path):
+    rows().to_csv(tmp_path / "t.csv", index=False)
+    run = ["evaluate", f"{tmp_path}/t.csv", "--target", "y", "--time", "day", "--folds", "4"]
+    told = CliRunner().invoke(cli, run)
+    left = 300 - int(next(n for n in told.stdout.splitlines() if n.startswith("rows")).split()[1])
+    assert f"The earliest {left} rows are learned from, not predicted." in told.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         ({"groups": "nobody"}, "no column 'nobody'"),
         ({"groups": "who", "time": "day"}, "Give only one"),
         ({"groups": "kind", "folds": 3}, "There are 2 groups"),
-        ({"time": "kind"}, "not a number"),
+        ({"groups": ["one"] * 300}, "All rows are in one group"),
+        ({"groups": [[1]] * 300}, r"'groups' holds list<.*cannot name groups"),
+        ({"groups": 3}, "groups must be a column's name or a value for each row; got 3"),
+        ({"groups": "y"}, "'y' is the target"),
+        ({"groups": "Who"}, "Did you mean 'who'"),
+        ({"time": "kind"}, "'kind' holds values that are not times"),
+        ({"time": [7] * 300}, "three or more different times"),
+        ({"time": [None, *range(299)]}, "1 of 300 rows have no time in 'time', such as row 0"),
         ({"time": [1, 2]}, "time has 2 values, but there are 300 rows"),
         ({"groups": "who", "folds": "loo"}, "folds must be a number of 2 or more"),
     ],
