@@ -416,6 +416,7 @@ def test_predict_with_costs(folder, model):
     [
         (("--costs", "yes-no"), 2, "is not TRUE:DECIDED=COST"),
         (("--costs", "yes:no=x"), 2, "is not TRUE:DECIDED=COST"),
+        (("--costs", "yes:no=1,yes:no=2"), 2, "'yes:no' has two costs"),
         (("--costs", "yes:perhaps=1"), 1, "no class 'perhaps'"),
         (("--threshold", "high"), 2, "neither a number from 0 to 1"),
         (("--threshold", "1.5"), 1, "from 0 to 1"),
