@@ -272,6 +272,18 @@ def test_in_time_rows_keep_their_weights():
     assert found.weight == pytest.approx(weight[-len(found.y) :])
 
 
+def test_the_baseline_of_one_class_is_not_minus_zero():
+    only = CrossValidation(np.full((9, 2), 0.5), np.arange(2), np.zeros(9, int), np.ones(9), None)
+    assert str(only.metrics().baseline["log loss"]) == "0.0"
+
+
+@pytest.mark.parametrize("model", [GDA(), GaussianNB()])
+def test_dates_that_a_classifier_cannot_read_are_named(model):
+    frame = rows()[["x", "day", "y", "who"]]
+    with pytest.raises(ValueError, match=r"Column 1 \('day'\) of X holds dates or times"):
+        cross_validate(model, frame, target="y", groups="who")
+
+
 def test_a_column_of_groups_may_also_be_ignored():
     plain = cross_validate(TableClassifier(), rows(), target="y", folds=5, groups="who")
     model = TableClassifier(ignore=["who"])
@@ -341,6 +353,11 @@ def test_folds_that_cannot_be_made(options, words):
 def cautioned(**more):
     frame = rows(400).drop(columns=["who", "day"]).assign(**more)
     return " ".join(TableClassifier().fit(frame, target="y").cautions())
+
+
+def test_advice_quotes_names_for_the_shell():
+    said = cautioned(**{"paid in full": np.where(rows(400).y == rows(400).y[0], 1.5, -1.5)})
+    assert "--ignore 'paid in full' (ignore=)" in said
 
 
 def test_nothing_is_said_of_a_sound_table():

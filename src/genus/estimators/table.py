@@ -382,8 +382,9 @@ class TableClassifier(GenerativeClassifier):
     ) -> tuple[Any, NDArray[Any]]:
         """Draw n new rows, as an Arrow table with the columns' own types, and their labels.
 
-        They are drawn from `generative()`. The words of texts are drawn one by one, so no text of
-        the data is repeated; other values occur in the data. A sample does not protect privacy.
+        They are drawn from `generative()`. A sample does not protect privacy: the words of texts
+        are drawn one by one, so no text of the data is repeated, but rare words, categories and
+        numbers may be those of a single row.
         """
         rng = np.random.default_rng(random_state)
         X, drawn = super().sample(n, y, rng)

@@ -211,7 +211,7 @@ class Judgement:
             "accuracy": float(share[most]),
             "balanced accuracy": 1 / max(int(there.sum()), 1),
             "F1": float(2 * share[most] / (1 + share[most]) / max(int(there.sum()), 1)),
-            "log loss": float(-(share[there] * np.log(share[there])).sum()),
+            "log loss": float(0.0 - (share[there] * np.log(share[there])).sum()),
             "Brier score": squared / 2 if K == 2 else squared,
             "ROC AUC": 0.5,
             "PR AUC": float(share[there].mean()),
