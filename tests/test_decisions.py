@@ -211,6 +211,8 @@ def test_class_weight_is_a_prior(model, tmp_path):
     assert float(last) == pytest.approx(weighed.predict_proba(rows())[0, 1])
     with pytest.raises(ValueError, match="class_weight must be a dictionary"):
         TableClassifier(class_weight="even").fit(rows(), target="y")
+    with pytest.raises(ValueError, match="class_weight names 'yess', which is no class"):
+        TableClassifier(class_weight={"yess": 3}).fit(rows(), target="y")
 
 
 # Folds
@@ -270,6 +272,12 @@ def test_in_time_rows_keep_their_weights():
     X, y, weight = day[:, None] % 7 / 7, day % 2, 1.0 + day
     found = cross_validate(GaussianNB(), X, y, 4, time=day, sample_weight=weight)
     assert found.weight == pytest.approx(weight[-len(found.y) :])
+
+
+@pytest.mark.parametrize("given", ["0.3", True, [[0, 5], [1, 0]], np.eye(2)])
+def test_decisions_of_other_types_are_refused(given):
+    with pytest.raises(ValueError, match="decision must be a threshold, or a dictionary"):
+        Decision.of(given, np.array(["a", "b"]))
 
 
 def test_the_baseline_of_one_class_is_not_minus_zero():

@@ -103,6 +103,12 @@ def test_a_report_of_a_model(model, tmp_path):
     assert all("<html" in (tmp_path / name).read_text() for name in ("r.html", "new.html"))
 
 
+def test_a_report_is_not_named_pdf(model, tmp_path):
+    with pytest.raises(ValueError, match=r"page of HTML.*Name it \.html"):
+        model.report(tmp_path / "r.PDF")
+    assert not list(tmp_path.iterdir())
+
+
 def test_samples_hold_no_text_of_a_row():
     """Texts that repeat are categories, and would be drawn whole."""
     texts = [f"the quick brown fox {i} jumps over my dog" for i in range(6)]

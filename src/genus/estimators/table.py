@@ -218,6 +218,18 @@ class TableClassifier(GenerativeClassifier):
             }
         return replace(super()._priors(), class_weight=weight)
 
+    def _refuse_unsolved(self, model: Model) -> None:
+        super()._refuse_unsolved(model)
+        if isinstance(self.class_weight, Mapping):
+            known = model.classes.tolist()
+            unknown = [label for label in self.class_weight if label not in known]
+            if unknown:
+                listed = ", ".join(map(repr, known[:10]))
+                raise ValueError(
+                    f"class_weight names {unknown[0]!r}, which is no class. The classes are "
+                    f"{listed}."
+                )
+
     def predict(self, X: Any, decision: Any = None) -> Any:
         """Return the decision for each row, (m,); by default, the most probable class.
 
