@@ -233,6 +233,7 @@ def test_rows_of_a_group_are_in_one_fold():
     found = cross_validate(TableClassifier(), rows(), target="y", folds=5, groups="who")
     who = rows().who.to_numpy()
     assert all(len(set(found.fold[who == one])) == 1 for one in set(who))
+    assert len(set(zip(found.group, who, strict=True))) == len(set(who))
     sizes = np.bincount(found.fold)
     assert len(sizes) == 5
     assert sizes.max() - sizes.min() < 20
@@ -290,6 +291,26 @@ def test_dates_that_a_classifier_cannot_read_are_named(model):
     frame = rows()[["x", "day", "y", "who"]]
     with pytest.raises(ValueError, match=r"Column 1 \('day'\) of X holds dates or times"):
         cross_validate(model, frame, target="y", groups="who")
+
+
+def test_intervals_allow_for_rows_of_a_group_that_depend_on_each_other():
+    """Ten copies of each row say no more than one: the interval is as wide as without copies."""
+    one = outcome(m=200, K=2)
+    times = [np.repeat(own, 10, axis=0) for own in (one.probabilities, one.y, one.weight, one.fold)]
+    p, y, weight, fold = times
+    copies = CrossValidation(p, one.classes, y, weight, fold)
+    grouped = CrossValidation(p, one.classes, y, weight, fold, group=np.repeat(np.arange(200), 10))
+    width = {}
+    for name, found in (("one", one), ("copies", copies), ("grouped", grouped)):
+        _, low, high = found.metrics().scores["log loss"]
+        width[name] = high - low
+    assert width["grouped"] == pytest.approx(width["one"], rel=0.25)
+    assert width["copies"] < 0.5 * width["one"]
+    right = CrossValidation(np.eye(2)[y], one.classes, y, weight, fold, group=grouped.group)
+    alone = CrossValidation(np.eye(2)[one.y], one.classes, one.y, one.weight, one.fold)
+    ours, theirs = right.metrics(), alone.metrics()
+    assert ours.scores["accuracy"] == pytest.approx(theirs.scores["accuracy"])
+    assert ours.by_class[0].recall == pytest.approx(theirs.by_class[0].recall)
 
 
 def test_a_column_of_groups_may_also_be_ignored():

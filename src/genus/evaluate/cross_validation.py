@@ -69,8 +69,9 @@ def cross_validate(
         raise ValueError("groups= and time= are two ways to make folds. Give only one.")
     named = next((name for name in (groups, time) if isinstance(name, str)), None)
     X, y, groups, time = apart(X, y, target, groups, time, ignored_by(estimator))
+    group: Codes | None = None
     if groups is not None or time is not None:
-        folds = honest_folds(folds, groups, time, len(y), named)
+        folds, group = honest_folds(folds, groups, time, len(y), named)
     fresh, X, codes, classes, weight = checked(estimator, X, y, sample_weight)
     refuse_full_memory(len(codes), len(classes))
     empty = fresh._empty()
@@ -95,7 +96,7 @@ def cross_validate(
     splits = counted.left_out() if time is None else counted.later()
     (probabilities,) = out_of_fold(counted, [fresh], progress, chosen, splits)
     if time is None:
-        return CrossValidation(probabilities, classes, codes, weights, fold)
+        return CrossValidation(probabilities, classes, codes, weights, fold, group=group)
     at = np.flatnonzero(fold > 0)
     return CrossValidation(probabilities[at], classes, codes[at], weights[at], fold[at] - 1)
 
@@ -149,8 +150,10 @@ def apart(
     return rows, y, groups, time
 
 
-def honest_folds(folds: Any, groups: Any, time: Any, rows: int, named: str | None) -> Codes:
-    """Return the fold of each row, by whole groups or by blocks of time.
+def honest_folds(
+    folds: Any, groups: Any, time: Any, rows: int, named: str | None
+) -> tuple[Codes, Codes | None]:
+    """Return the fold of each row, by whole groups or by blocks of time, and its group.
 
     `named` is the column that the groups or times are from, for messages.
     """
@@ -167,8 +170,9 @@ def honest_folds(folds: Any, groups: Any, time: Any, rows: int, named: str | Non
             f"{what} has {len(given)} values, but there are {rows} rows. Give one for each row."
         )
     if time is not None:
-        return in_time(int(folds), times_of(time, named or what))
-    return grouped(int(folds), codes_of(groups, named or what))
+        return in_time(int(folds), times_of(time, named or what)), None
+    group = codes_of(groups, named or what)
+    return grouped(int(folds), group), group
 
 
 def codes_of(groups: Any, name: str) -> Codes:
