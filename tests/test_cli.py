@@ -552,6 +552,17 @@ def test_show_how_the_odds_depend_on_columns(folder):
     assert both.startswith("age by plan: ")
     assert "no column 'aeg'" in refused("show", "customers.genus", "--column", "aeg")
     assert "texts" in refused("show", "customers.genus", "--column", "note")
+    one = json.loads(done("show", "customers.genus", "--column", "age", "--json").stdout)
+    assert [own["name"] for own in one["columns"]] == ["age"]
+    assert [own["label"] for own in one["classes"]] == ["left", "stayed"]
+    steps = len(one["columns"][0]["values"])
+    assert all(
+        len(own[name]) == steps for own in one["classes"] for name in ("mean", "low", "high")
+    )
+    assert sum(one["share"]) == pytest.approx(1)
+    two = ("--column", "age", "--column", "plan", "--json")
+    pair = json.loads(done("show", "customers.genus", *two).stdout)
+    assert np.shape(pair["classes"][0]["mean"]) == np.shape(pair["share"])
     three = [word for name in ("age", "plan", "city") for word in ("--column", name)]
     refused("show", "customers.genus", *three, code=2)
 

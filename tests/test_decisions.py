@@ -211,6 +211,8 @@ def test_class_weight_is_a_prior(model, tmp_path):
     assert float(last) == pytest.approx(weighed.predict_proba(rows())[0, 1])
     with pytest.raises(ValueError, match="class_weight must be a dictionary"):
         TableClassifier(class_weight="even").fit(rows(), target="y")
+    with pytest.raises(ValueError, match="class_weight names 'yess', which is no class"):
+        TableClassifier(class_weight={"yess": 3}).fit(rows(), target="y")
 
 
 # Folds
@@ -231,6 +233,7 @@ def test_rows_of_a_group_are_in_one_fold():
     found = cross_validate(TableClassifier(), rows(), target="y", folds=5, groups="who")
     who = rows().who.to_numpy()
     assert all(len(set(found.fold[who == one])) == 1 for one in set(who))
+    assert len(set(zip(found.group, who, strict=True))) == len(set(who))
     sizes = np.bincount(found.fold)
     assert len(sizes) == 5
     assert sizes.max() - sizes.min() < 20
@@ -272,13 +275,98 @@ def test_in_time_rows_keep_their_weights():
     assert found.weight == pytest.approx(weight[-len(found.y) :])
 
 
+@pytest.mark.parametrize("given", ["0.3", True, [[0, 5], [1, 0]], np.eye(2)])
+def test_decisions_of_other_types_are_refused(given):
+    with pytest.raises(ValueError, match="decision must be a threshold, or a dictionary"):
+        Decision.of(given, np.array(["a", "b"]))
+
+
+def test_the_baseline_of_one_class_is_not_minus_zero():
+    only = CrossValidation(np.full((9, 2), 0.5), np.arange(2), np.zeros(9, int), np.ones(9), None)
+    assert str(only.metrics().baseline["log loss"]) == "0.0"
+
+
+@pytest.mark.parametrize("model", [GDA(), GaussianNB()])
+def test_dates_that_a_classifier_cannot_read_are_named(model):
+    frame = rows()[["x", "day", "y", "who"]]
+    with pytest.raises(ValueError, match=r"Column 1 \('day'\) of X holds dates or times"):
+        cross_validate(model, frame, target="y", groups="who")
+
+
+def test_intervals_allow_for_rows_of_a_group_that_depend_on_each_other():
+    """Ten copies of each row say no more than one: the interval is as wide as without copies."""
+    one = outcome(m=200, K=2)
+    times = [np.repeat(own, 10, axis=0) for own in (one.probabilities, one.y, one.weight, one.fold)]
+    p, y, weight, fold = times
+    copies = CrossValidation(p, one.classes, y, weight, fold)
+    grouped = CrossValidation(p, one.classes, y, weight, fold, group=np.repeat(np.arange(200), 10))
+    width = {}
+    for name, found in (("one", one), ("copies", copies), ("grouped", grouped)):
+        _, low, high = found.metrics().scores["log loss"]
+        width[name] = high - low
+    assert width["grouped"] == pytest.approx(width["one"], rel=0.25)
+    assert width["copies"] < 0.5 * width["one"]
+    right = CrossValidation(np.eye(2)[y], one.classes, y, weight, fold, group=grouped.group)
+    alone = CrossValidation(np.eye(2)[one.y], one.classes, one.y, one.weight, one.fold)
+    ours, theirs = right.metrics(), alone.metrics()
+    assert ours.scores["accuracy"] == pytest.approx(theirs.scores["accuracy"])
+    assert ours.by_class[0].recall == pytest.approx(theirs.by_class[0].recall)
+
+
+def test_a_column_of_groups_may_also_be_ignored():
+    plain = cross_validate(TableClassifier(), rows(), target="y", folds=5, groups="who")
+    model = TableClassifier(ignore=["who"])
+    both = cross_validate(model, rows(), target="y", folds=5, groups="who")
+    assert both.probabilities == pytest.approx(plain.probabilities)
+
+
+def test_rows_without_a_group_form_one_group_of_their_own():
+    who = rows().who.astype(str).where(np.arange(300) % 5 > 0)
+    who[1] = ""  # a name like any other
+    found = cross_validate(TableClassifier(), rows()[["x", "y"]], target="y", folds=3, groups=who)
+    assert len(set(found.fold[who.isna()])) == 1
+    assert np.bincount(found.fold).max() < 110
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--group", "who", "--time", "day"), "Give only one"),
+        (("--group", "y"), "'y' is the target"),
+        (("--group", "who", "--folds", "loo"), "--folds loo cannot be used with --group or --time"),
+        (("--time", "Day"), "Did you mean 'day'"),
+    ],
+)
+def test_options_of_folds_that_contradict_each_other(tmp_path, options, words):
+    rows().to_csv(tmp_path / "t.csv", index=False)
+    told = CliRunner().invoke(cli, ["evaluate", f"{tmp_path}/t.csv", "--target", "y", *options])
+    assert told.exit_code != 0
+    assert words in told.output
+    assert "slow" not in told.output
+
+
+def test_rows_that_time_leaves_unpredicted_are_named(tmp_path):
+    rows().to_csv(tmp_path / "t.csv", index=False)
+    run = ["evaluate", f"{tmp_path}/t.csv", "--target", "y", "--time", "day", "--folds", "4"]
+    told = CliRunner().invoke(cli, run)
+    left = 300 - int(next(n for n in told.stdout.splitlines() if n.startswith("rows")).split()[1])
+    assert f"The earliest {left} rows are learned from, not predicted." in told.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         ({"groups": "nobody"}, "no column 'nobody'"),
         ({"groups": "who", "time": "day"}, "Give only one"),
         ({"groups": "kind", "folds": 3}, "There are 2 groups"),
-        ({"time": "kind"}, "not a number"),
+        ({"groups": ["one"] * 300}, "All rows are in one group"),
+        ({"groups": [[1]] * 300}, r"'groups' holds list<.*cannot name groups"),
+        ({"groups": 3}, "groups must be a column's name or a value for each row; got 3"),
+        ({"groups": "y"}, "'y' is the target"),
+        ({"groups": "Who"}, "Did you mean 'who'"),
+        ({"time": "kind"}, "'kind' holds values that are not times"),
+        ({"time": [7] * 300}, "three or more different times"),
+        ({"time": [None, *range(299)]}, "1 of 300 rows have no time in 'time', such as row 0"),
         ({"time": [1, 2]}, "time has 2 values, but there are 300 rows"),
         ({"groups": "who", "folds": "loo"}, "folds must be a number of 2 or more"),
     ],
@@ -294,6 +382,11 @@ def test_folds_that_cannot_be_made(options, words):
 def cautioned(**more):
     frame = rows(400).drop(columns=["who", "day"]).assign(**more)
     return " ".join(TableClassifier().fit(frame, target="y").cautions())
+
+
+def test_advice_quotes_names_for_the_shell():
+    said = cautioned(**{"paid in full": np.where(rows(400).y == rows(400).y[0], 1.5, -1.5)})
+    assert "--ignore 'paid in full' (ignore=)" in said
 
 
 def test_nothing_is_said_of_a_sound_table():
@@ -369,6 +462,7 @@ def test_predict_with_costs(folder, model):
     [
         (("--costs", "yes-no"), 2, "is not TRUE:DECIDED=COST"),
         (("--costs", "yes:no=x"), 2, "is not TRUE:DECIDED=COST"),
+        (("--costs", "yes:no=1,yes:no=2"), 2, "'yes:no' has two costs"),
         (("--costs", "yes:perhaps=1"), 1, "no class 'perhaps'"),
         (("--threshold", "high"), 2, "neither a number from 0 to 1"),
         (("--threshold", "1.5"), 1, "from 0 to 1"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from html.parser import HTMLParser
 
 import numpy as np
@@ -9,7 +10,7 @@ import pandas as pd
 import pytest
 
 import genus
-from genus import TableClassifier, TableError, cross_validate
+from genus import TableClassifier, TableError, compare, cross_validate
 
 EVIL = "<script>alert('x')</script>"
 
@@ -64,6 +65,29 @@ def test_html_is_whole_and_runs_nothing(model):
         assert "&lt;script&gt;" in text
 
 
+def test_notebooks_show_the_figures_that_print_shows(model):
+    """The columns and experts of the summary, and the words below their text."""
+    summary = model.summary()._repr_html_()
+    for head in ("moves", "bits", "expert", "weight", "log loss by itself"):
+        assert f">{head}</th>" in summary
+    assert ">missing before</th>" in model.drift(rows())._repr_html_()
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 2, 300)
+    words = np.array([["dull", "grey", "slow"], ["fine", "warm", "quick"]])[y]
+    note = [f"{' '.join(rng.permutation(own))} day no {i}" for i, own in enumerate(words)]
+    told = TableClassifier().fit({"note": note}, y).explain({"note": note[:1]})._repr_html_()
+    assert f">\u2003\u2003{words[0, 0]}</td>" in told
+
+
+def test_a_comparison_is_shown_as_a_table():
+    found = compare(rows().rename(columns={EVIL: "x"}), target="y", repeats=10)
+    shown = found._repr_html_()
+    assert "script" not in Tags(f"<div>{shown}</div>").seen
+    assert f"<p>{escape(found.sentence)}</p>" in shown
+    assert ">logistic regression</th>" in shown
+    assert len(repr(found)) < 200
+
+
 def test_a_model_without_rows_is_shown_as_scikit_learn_does():
     assert "TableClassifier" in TableClassifier()._repr_mimebundle_()["text/html"]
 
@@ -77,6 +101,12 @@ def test_a_report_of_a_model(model, tmp_path):
     model.report(tmp_path / "r.html")
     model.report(tmp_path / "new.html", rows())
     assert all("<html" in (tmp_path / name).read_text() for name in ("r.html", "new.html"))
+
+
+def test_a_report_is_not_named_pdf(model, tmp_path):
+    with pytest.raises(ValueError, match=r"page of HTML.*Name it \.html"):
+        model.report(tmp_path / "r.PDF")
+    assert not list(tmp_path.iterdir())
 
 
 def test_samples_hold_no_text_of_a_row():

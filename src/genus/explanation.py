@@ -117,7 +117,7 @@ class Explanation:
         for row in range(min(rows, MOST_ROWS)):
             title, lines = self._told(row, MOST_LINES)
             caption = title if rows == 1 else f"Row {row}: {title}"
-            shown = [(name.strip(), f"{term:+.3f}") for name, term in lines]
+            shown = [(indented(name), f"{term:+.3f}") for name, term in lines]
             found.append(markup.table(["", "log-odds"], shown, caption))
         more = f"<p>({rows - MOST_ROWS:,} more rows)</p>" if rows > MOST_ROWS else ""
         return "".join(found) + more
@@ -223,6 +223,11 @@ class TextExplanation(Explanation):
     def __repr__(self) -> str:
         m, n, K = self.contributions.shape
         return f"TextExplanation(texts={m}, words={n}, classes={K})"
+
+
+def indented(name: str) -> str:
+    """Return a name indented by em spaces, if it is by spaces, which browsers leave out."""
+    return name.replace("    ", "\u2003\u2003", 1) if name.startswith("    ") else name
 
 
 def visible(word: str) -> str:

@@ -29,6 +29,15 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "")
     )
 
 
+def paragraphs(texts: Iterable[str]) -> str:
+    """Return a paragraph of HTML for each text that is not empty.
+
+    >>> paragraphs(["a < b", ""])
+    '<p>a &lt; b</p>'
+    """
+    return "".join(f"<p>{escape(text)}</p>" for text in texts if text)
+
+
 def shown(cell: Any) -> str:
     """Format a cell as text."""
     if cell is None or (isinstance(cell, float) and cell != cell):

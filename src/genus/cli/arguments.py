@@ -137,8 +137,11 @@ class Costs(click.ParamType[dict[tuple[str, str], float]]):
         for one in str(value).split(","):
             classes, _, cost = one.rpartition("=")
             true, colon, decided = classes.partition(":")
+            pair = true.strip(), decided.strip()
+            if pair in costs:
+                self.fail(f"{classes.strip()!r} has two costs. Give one.", param, ctx)
             try:
-                costs[true.strip(), decided.strip()] = float(cost)
+                costs[pair] = float(cost)
             except ValueError:
                 colon = ""
             if not colon:

@@ -26,12 +26,14 @@ MANY = 200  # rows from which leave-one-out is slow
 @click.option(
     "--group",
     type=Column(),
-    help="Keep rows with the same value of this column in one fold. Models do not use the column.",
+    help="Keep rows with the same value of this column in one fold. Models do not use the column. "
+    "Rows without a value form one group.",
 )
 @click.option(
     "--time",
     type=Column(),
-    help="Order rows by the time in this column, and predict each fold from earlier rows only.",
+    help="Order rows by the time in this column, and predict each fold from earlier rows only. "
+    "The column is still a feature, unless --ignore leaves it out.",
 )
 @arguments.threshold
 @arguments.costs
@@ -73,6 +75,7 @@ def evaluate(
     model, data = model_and_data(given, target)
     if model is None:
         assert target is not None
+        check_folds(target, folds, group, time)
         outcome = by_folds(data, target, folds, families, ignore, encoding, honest)
     elif not data:
         raise click.UsageError("A model cannot be evaluated without data. Give MODEL and DATA.")
@@ -88,6 +91,20 @@ def evaluate(
         printed(as_object(outcome))
     else:
         click.echo(told(outcome))
+
+
+def check_folds(target: str, folds: Any, group: str | None, time: str | None) -> None:
+    """Raise an error if the options of folds contradict each other."""
+    if group and time:
+        raise click.UsageError("--group and --time are two ways to make folds. Give only one.")
+    if target in (group, time):
+        raise click.UsageError(
+            f"{target!r} is the target, so it cannot make the folds. Give another column."
+        )
+    if folds == "loo" and (group or time):
+        raise click.UsageError(
+            "--folds loo cannot be used with --group or --time. Give a number of folds."
+        )
 
 
 def by_folds(
@@ -109,6 +126,8 @@ def by_folds(
     from genus.evaluate import cross_validate
 
     with opened(data, encoding) as source:
+        for name in filter(None, honest.values()):
+            source.require(name)
         found = labelled(source, target)
         if found.unlabelled:
             say(f"Left out {count(found.unlabelled, 'row')} without a value in {target!r}.")
@@ -117,7 +136,7 @@ def by_folds(
             say(f"Leaving out {m:,} rows one by one is slow. --folds 10 is faster.")
         fresh = classifier(target, families, ignore)
         with rows_passing("evaluate", m) as progress:
-            return cross_validate(
+            outcome = cross_validate(
                 fresh,
                 found.rows,
                 found.y,
@@ -125,6 +144,9 @@ def by_folds(
                 progress=progress,
                 **honest,
             )
+    if len(outcome.y) < m:
+        say(f"The earliest {count(m - len(outcome.y), 'row')} are learned from, not predicted.")
+    return outcome
 
 
 def by_rows(model: str, data: tuple[str, ...], target: str | None, encoding: str) -> Any:

@@ -46,7 +46,12 @@ def show(model: str, as_json: bool, columns: tuple[str, ...]) -> None:
             f"--column is given {len(columns)} times. Give it once, or twice for two columns."
         )
     if columns:
-        click.echo(str(read_table_model(model).dependence_on(*columns)))
+        learned = read_table_model(model)
+        found = learned.dependence_on(*columns)
+        if as_json:
+            printed(odds_by_value(found, columns, learned.classes_.tolist()))
+        else:
+            click.echo(str(found))
         return
     learned = read(model)
     if as_json:
@@ -95,6 +100,23 @@ def as_object(model: Any) -> dict[str, Any]:
             "out of fold": summary.worth,
         }
     return found
+
+
+def odds_by_value(found: Any, columns: tuple[str, ...], classes: list[Any]) -> dict[str, Any]:
+    """Return how the odds depend on one or two columns as an object for JSON.
+
+    The log-odds of each class are against the mean of the others.
+    """
+    both = [found] if len(columns) == 1 else [found.first, found.second]
+    odds = [(label, found.log_odds(label)) for label in classes]
+    return {
+        "columns": [{"name": one.column, "values": one.values} for one in both],
+        "share": found.share,
+        "classes": [
+            {"label": label, **(own._asdict() if len(columns) == 1 else {"mean": own})}
+            for label, own in odds
+        ],
+    }
 
 
 def changed(model: Any) -> str:

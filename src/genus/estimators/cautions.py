@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,8 @@ def leaks(model: Any, rows: float) -> Iterator[str]:
             yield (
                 f"Column {column.name!r} may leak the target: by itself it explains "
                 f"{100 * min(gain / entropy, 1):.0f} % of the target's entropy. If it becomes "
-                f"known only after the target, leave it out: --ignore {column.name} (ignore=)."
+                "known only after the target, leave it out: "
+                f"--ignore {quote(column.name)} (ignore=)."
             )
 
 
@@ -61,8 +63,8 @@ def identifiers(model: Any) -> Iterator[str]:
         if (column.kind == "category" and once >= ONCE) or whole:
             yield (
                 f"Column {column.name!r} may identify rows: it has about {len(axis):,} different "
-                f"values in {there:,.0f} rows. If it does, leave it out: --ignore {column.name} "
-                "(ignore=)."
+                f"values in {there:,.0f} rows. If it does, leave it out: "
+                f"--ignore {quote(column.name)} (ignore=)."
             )
 
 

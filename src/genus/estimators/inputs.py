@@ -140,7 +140,7 @@ def table_without_dates(X: Any) -> Any:
     if isinstance(X, np.ma.MaskedArray):
         hole: Any = None if X.dtype.kind in "OU" else np.nan
         X = np.where(np.ma.getmaskarray(X), hole, X.data)
-    if is_frame(X):
+    if is_frame(X) or is_arrow(X):
         for j, (name, dtype) in enumerate(columns_of(X)):
             kind = str(dtype).lower().split("(")[0]  # without the categories of an Enum
             if any(word in kind for word in ("date", "time", "duration", "period")):
@@ -157,8 +157,15 @@ def is_frame(X: Any) -> bool:
     return hasattr(X, "columns") and hasattr(X, "dtypes") and not matrix.is_sparse(X)
 
 
+def is_arrow(X: Any) -> bool:
+    """Return whether X is an Arrow table or batch, or looks like one."""
+    return hasattr(X, "schema") and hasattr(X, "column_names")
+
+
 def columns_of(X: Any) -> list[tuple[Any, Any]]:
-    """Return name and dtype of each column of a frame."""
+    """Return name and dtype of each column of a frame or an Arrow table."""
+    if is_arrow(X):
+        return [(column.name, column.type) for column in X.schema]
     return list(zip(X.columns, list(X.dtypes), strict=True))
 
 

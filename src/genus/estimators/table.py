@@ -222,6 +222,18 @@ class TableClassifier(GenerativeClassifier):
             }
         return replace(super()._priors(), class_weight=weight)
 
+    def _refuse_unsolved(self, model: Model) -> None:
+        super()._refuse_unsolved(model)
+        if isinstance(self.class_weight, Mapping):
+            known = model.classes.tolist()
+            unknown = [label for label in self.class_weight if label not in known]
+            if unknown:
+                listed = ", ".join(map(repr, known[:10]))
+                raise ValueError(
+                    f"class_weight names {unknown[0]!r}, which is no class. The classes are "
+                    f"{listed}."
+                )
+
     def predict(self, X: Any, decision: Any = None) -> Any:
         """Return the decision for each row, (m,); by default, the most probable class.
 
@@ -387,9 +399,9 @@ class TableClassifier(GenerativeClassifier):
     ) -> tuple[Any, NDArray[Any]]:
         """Draw n new rows, as an Arrow table with the columns' own types, and their labels.
 
-        They are drawn from `generative()`. The words of a text are drawn one by one, so no text of
-        the data is repeated. Other values may be values of the data, so a sample does not protect
-        privacy.
+        They are drawn from `generative()`. A sample does not protect privacy: the words of texts
+        are drawn one by one, so no text of the data is repeated, but rare words, categories and
+        numbers may be those of a single row.
         """
         rng = np.random.default_rng(random_state)
         X, drawn = super().sample(n, y, rng)

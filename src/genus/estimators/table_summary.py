@@ -128,15 +128,18 @@ class Summary:
             (
                 c.name,
                 c.family,
+                f"{c.importance:.2f}",
                 c.gain,
                 ", ".join(f"{n} {g:.4f}" for n, g in c.others.items()),
                 c.note,
             )
             for c in self.columns
         ]
-        rows += [(name, "left out", np.nan, "", note) for name, note in self.left_out.items()]
-        head = ["column", "family", "bits", "bits with other families", ""]
-        return markup.table(head, rows, caption)
+        rows += [(name, "left out", "", np.nan, "", note) for name, note in self.left_out.items()]
+        head = ["column", "family", "moves", "bits", "bits with other families", ""]
+        experts = [(name, f"{weight:+.3f}", loss) for name, (weight, loss) in self.experts.items()]
+        own = ["expert", "weight", "log loss by itself"]
+        return markup.table(head, rows, caption) + (markup.table(own, experts) if experts else "")
 
 
 def flat(name: str) -> str:

@@ -7,7 +7,7 @@ from all rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -52,10 +52,10 @@ def cross_validate(
     scikit-learn splitter, or pairs (train, test) of row numbers that test every row exactly once.
     Instead of `y`, `target` names the column of the classes in a table: a path, a query, a frame.
 
-    Rows with the same value in `groups`, such as those of one patient, are in the same fold. With
-    `time`, each fold is predicted from earlier rows only, and the earliest rows are never
-    predicted. Give `groups` or `time` as a value for each row, or as a column's name; a column of
-    groups is left out of X.
+    Rows with the same value in `groups`, such as those of one patient, are in the same fold; rows
+    without a value form one group. With `time`, each fold is predicted from earlier rows only, and
+    the earliest rows are never predicted. Give `groups` or `time` as a value for each row, or as a
+    column's name; a column of groups is left out of X, a column of times is not.
 
     `progress` is called after each fold with its number of rows. `chosen` is the `weighing_` or
     `choice_` of a model, to be used in every fold instead of the fold's own choice.
@@ -65,9 +65,13 @@ def cross_validate(
     >>> cross_validate(GDA(), *load_iris(return_X_y=True), folds="loo").accuracy
     0.98
     """
-    X, y, groups, time = apart(X, y, target, groups, time)
+    if groups is not None and time is not None:
+        raise ValueError("groups= and time= are two ways to make folds. Give only one.")
+    named = next((name for name in (groups, time) if isinstance(name, str)), None)
+    X, y, groups, time = apart(X, y, target, groups, time, ignored_by(estimator))
+    group: Codes | None = None
     if groups is not None or time is not None:
-        folds = honest_folds(folds, groups, time, len(y))
+        folds, group = honest_folds(folds, groups, time, len(y), named)
     fresh, X, codes, classes, weight = checked(estimator, X, y, sample_weight)
     refuse_full_memory(len(codes), len(classes))
     empty = fresh._empty()
@@ -92,7 +96,7 @@ def cross_validate(
     splits = counted.left_out() if time is None else counted.later()
     (probabilities,) = out_of_fold(counted, [fresh], progress, chosen, splits)
     if time is None:
-        return CrossValidation(probabilities, classes, codes, weights, fold)
+        return CrossValidation(probabilities, classes, codes, weights, fold, group=group)
     at = np.flatnonzero(fold > 0)
     return CrossValidation(probabilities[at], classes, codes[at], weights[at], fold[at] - 1)
 
@@ -107,68 +111,101 @@ def refuse_full_memory(rows: int, classes: int) -> None:
         )
 
 
-def apart(X: Any, y: Any, target: str | None, *named: Any) -> tuple[Any, ...]:
+def ignored_by(estimator: Any) -> Collection[str]:
+    """Return the columns that a classifier leaves out by itself."""
+    ignore = getattr(estimator, "ignore", ())
+    return ignore if isinstance(ignore, Collection) else ()
+
+
+def apart(
+    X: Any, y: Any, target: str | None, groups: Any, time: Any, ignored: Collection[str] = ()
+) -> tuple[Any, ...]:
     """Return X, y, groups and times; those given as names are taken from the table's columns.
 
-    `named` are the groups and the times, in this order; only the column of the groups is left out
-    of X.
+    The column of the groups is left out of X, unless the classifier has `ignored` it.
     """
     target = y if isinstance(y, str) and target is None else target
     if target is None and y is None:
         raise ValueError("Give the classes: y, or target=, the name of their column in a table.")
-    if target is None and not any(isinstance(name, str) for name in named):
-        return X, y, *named
+    if target is None and not isinstance(groups, str) and not isinstance(time, str):
+        return X, y, groups, time
+    source = open_table(X)
+    for name in (groups, time):
+        if isinstance(name, str):
+            source.require(name)
+            if name == target:
+                raise TableError(
+                    f"{name!r} is the target, so it cannot make the folds. Give another column."
+                )
     if target is None:
-        rows = open_table(X).table()
+        rows = source.table()
     else:
-        found = labelled(open_table(X), target)
+        found = labelled(source, target)
         rows, y = found.rows, found.y
-    columns = []
-    for name in named:
-        if not isinstance(name, str):
-            columns.append(name)
-            continue
-        if name not in rows.column_names:
-            listed = ", ".join(map(repr, rows.column_names[:20]))
-            raise TableError(f"There is no column {name!r}. The columns are {listed}.")
-        columns.append(rows.column(name))
-    if isinstance(named[0], str):
-        rows = rows.drop_columns([named[0]])
-    return rows, y, *columns
+    if isinstance(time, str):
+        time = rows.column(time)
+    if isinstance(groups, str):
+        name, groups = groups, rows.column(groups)
+        rows = rows if name in ignored else rows.drop_columns([name])
+    return rows, y, groups, time
 
 
-def honest_folds(folds: Any, groups: Any, time: Any, rows: int) -> Codes:
-    """Return the fold of each row, by whole groups or by blocks of time."""
-    if groups is not None and time is not None:
-        raise ValueError("groups= and time= are two ways to make folds. Give only one.")
+def honest_folds(
+    folds: Any, groups: Any, time: Any, rows: int, named: str | None
+) -> tuple[Codes, Codes | None]:
+    """Return the fold of each row, by whole groups or by blocks of time, and its group.
+
+    `named` is the column that the groups or times are from, for messages.
+    """
     if not isinstance(folds, int | np.integer) or folds < 2:
         raise ValueError(
             f"With groups or time, folds must be a number of 2 or more; got {folds!r}."
         )
     given = groups if time is None else time
     what = "groups" if time is None else "time"
+    if not hasattr(given, "__len__"):
+        raise ValueError(f"{what} must be a column's name or a value for each row; got {given!r}.")
     if len(given) != rows:
         raise ValueError(
             f"{what} has {len(given)} values, but there are {rows} rows. Give one for each row."
         )
     if time is not None:
-        return in_time(int(folds), times_of(time))
-    column = arrow_column(given, what)
-    codes = (
-        column.cast("string").combine_chunks()
-        if hasattr(column, "chunks")
-        else column.cast("string")
-    )
-    coded = codes.fill_null("").dictionary_encode().indices
-    return grouped(int(folds), coded.to_numpy(zero_copy_only=False).astype(np.int64))
+        return in_time(int(folds), times_of(time, named or what)), None
+    group = codes_of(groups, named or what)
+    return grouped(int(folds), group), group
 
 
-def times_of(time: Any) -> Array:
+def codes_of(groups: Any, name: str) -> Codes:
+    """Number the groups of rows; rows without a value form one group."""
+    import pyarrow as pa
+
+    column = arrow_column(groups, name)
+    try:
+        texts = pa.chunked_array(column.cast("string")).combine_chunks()
+    except pa.ArrowException:
+        raise TableError(
+            f"{name!r} holds {column.type}, which cannot name groups. Give numbers or texts."
+        ) from None
+    codes: Codes = texts.dictionary_encode(null_encoding="encode").indices.to_numpy()
+    return codes.astype(np.int64)
+
+
+def times_of(time: Any, name: str) -> Array:
     """Convert numbers, dates or texts of dates to numbers that increase with time."""
-    numbers: Array = as_numbers(arrow_column(time, "time"), "time", "")
-    if np.isnan(numbers).any():
-        row = int(np.argmax(np.isnan(numbers)))
-        raise ValueError(f"Row {row} has no time. Leave such rows out, or fill in the time.")
+    column = arrow_column(time, name)
+    try:
+        numbers: Array = as_numbers(column, name, "")
+    except TableError:
+        raise TableError(
+            f"{name!r} holds values that are not times. Give dates, numbers, or texts such as "
+            "2024-12-31."
+        ) from None
+    missing = np.isnan(numbers)
+    if missing.any():
+        raise ValueError(
+            f"{int(missing.sum()):,} of {len(numbers):,} rows have no time in {name!r}, such as "
+            f"row {int(np.argmax(missing))}. Leave such rows out, or fill in the time."
+        )
     return numbers
 
 

@@ -35,6 +35,11 @@ def write(
 
     if model is not None and not isinstance(model, TableClassifier):
         raise TypeError(f"A report needs a TableClassifier; got {type(model).__name__}.")
+    if os.fspath(path).lower().endswith(".pdf"):
+        raise ValueError(
+            f"A report is a page of HTML, not {os.fspath(path)}. Name it .html; a browser prints "
+            "it to PDF."
+        )
     content = page(model, data, target).encode()
     with named(os.fspath(path)):
         write_whole(path, content)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,11 @@ class Decision:
         if given is None or isinstance(given, Decision):
             return given
         if not isinstance(given, Mapping):
+            if not isinstance(given, Real) or isinstance(given, bool):
+                raise ValueError(
+                    "decision must be a threshold, or a dictionary of thresholds by class or of "
+                    f"costs by (true class, decided class); got {str(given)[:60]!r}."
+                )
             if len(classes) != 2:
                 raise ValueError(
                     f"A single threshold needs two classes, but there are {len(classes)}. "

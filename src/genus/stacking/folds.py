@@ -73,10 +73,15 @@ class Folds:
 def grouped(folds: int, groups: Codes) -> Codes:
     """Assign whole groups, the largest first, to folds of about equal size."""
     sizes = np.bincount(groups)
-    if (sizes > 0).sum() < folds:
+    there = int((sizes > 0).sum())
+    if there < 2:
         raise ValueError(
-            f"There are {(sizes > 0).sum()} groups, which is too few for {folds} folds of "
-            "whole groups. Use fewer folds."
+            "All rows are in one group, so they cannot be divided into folds of whole groups."
+        )
+    if there < folds:
+        raise ValueError(
+            f"There are {there} groups, which is too few for {folds} folds of whole groups. "
+            "Use fewer folds."
         )
     held = np.zeros(folds)
     place = np.zeros(len(sizes), dtype=np.int64)
@@ -89,6 +94,11 @@ def grouped(folds: int, groups: Codes) -> Codes:
 def in_time(folds: int, time: Array) -> Codes:
     """Divide rows into folds + 1 blocks of about equal size, in order of time."""
     moments, code, counts = np.unique(time, return_inverse=True, return_counts=True)
+    if len(moments) < 3:
+        raise ValueError(
+            "Folds by time need three or more different times, because each fold is predicted "
+            f"from earlier rows; got {len(moments)}."
+        )
     if len(moments) <= folds:
         raise ValueError(
             f"{folds} folds by time need {folds + 1} different times, because each fold is "

@@ -4,9 +4,10 @@ The baseline always chooses the most frequent class, and predicts the shares of 
 every row; for the cost it always chooses the class that costs least.
 
 Intervals are computed by the bootstrap: each repetition multiplies the weight of every row by a
-Poisson number with mean 1. The interval is the score ± 1.96 standard deviations over the
-repetitions. A perfect score is the same in all of them, so it gets the width of Wilson's interval
-for a share of 0 or 1 in as many rows: z² / (n + z²).
+Poisson number with mean 1; rows of the same group get the same number. The interval is the
+score ± 1.96 standard deviations over the repetitions. A perfect score is the same in all of them,
+so it gets the width of Wilson's interval for a share of 0 or 1 in as many rows, or groups:
+z² / (n + z²).
 
 Symbols: m rows, K classes, R repetitions of the bootstrap.
 """
@@ -100,6 +101,7 @@ class Judgement:
     """Classified rows: p(y|x) (m, K), true and decided classes, weights and costs.
 
     `costs` (K, K) has a row for each true class and a column for each decided class, or is None.
+    Rows of the same `group` (m,) are drawn together by the bootstrap.
     """
 
     probabilities: Array
@@ -108,6 +110,7 @@ class Judgement:
     decided: Codes
     weight: Array
     costs: Array | None = None
+    group: Codes | None = None
 
     @cached_property
     def _row_scores(self) -> dict[str, Array]:
@@ -155,14 +158,19 @@ class Judgement:
         rng = np.random.default_rng(0)
         drawn = []
         for _ in range(repeats):
-            weight = self.weight * rng.poisson(1.0, m)
+            times = rng.poisson(1.0, m if self.group is None else int(self.group.max()) + 1)
+            weight = self.weight * (times if self.group is None else times[self.group])
             if weight.sum() > 0:
                 drawn.append(self._table(weight))
         mean_errors = deviation([one for one, _ in drawn], means)
         errors = deviation([one for _, one in drawn], table)
         names = list(self._row_scores)
         counts = np.bincount(self.y, minlength=K)
-        width = wilson_width(m)
+        independent, number = counts, m
+        if self.group is not None:
+            pairs = np.unique(np.stack([self.y, self.group]), axis=1)  # of class and group
+            independent, number = np.bincount(pairs[0], minlength=K), len(np.unique(self.group))
+        width = wilson_width(number)
         scores = {
             name: interval(value, error, 1.0 if name in ("accuracy", "Brier score") else np.inf,
                            width if name == "accuracy" else 0.0)
@@ -172,7 +180,7 @@ class Judgement:
         whole = averaged(table)
         spread = deviation(list(summed), whole)
         macro = ("balanced accuracy", "F1", "ROC AUC", "PR AUC")
-        by_rows = wilson_width(counts)
+        by_rows = wilson_width(independent)
         # The widths of independent classes add as their squares do.
         width = float(np.sqrt((by_rows[counts > 0] ** 2).sum()) / max((counts > 0).sum(), 1))
         scores |= {
@@ -211,7 +219,7 @@ class Judgement:
             "accuracy": float(share[most]),
             "balanced accuracy": 1 / max(int(there.sum()), 1),
             "F1": float(2 * share[most] / (1 + share[most]) / max(int(there.sum()), 1)),
-            "log loss": float(-(share[there] * np.log(share[there])).sum()),
+            "log loss": float(0.0 - (share[there] * np.log(share[there])).sum()),
             "Brier score": squared / 2 if K == 2 else squared,
             "ROC AUC": 0.5,
             "PR AUC": float(share[there].mean()),

@@ -22,7 +22,7 @@ class CrossValidation:
     """The out-of-fold probabilities of rows, (m, K), and their scores.
 
     `y` (m,) are the positions of the true classes in `classes`, and `fold` (m,) the number of each
-    row's fold.
+    row's fold. Rows of the same `group` (m,) depend on each other, so intervals are wider.
     """
 
     probabilities: Array
@@ -31,6 +31,7 @@ class CrossValidation:
     weight: Array
     fold: Codes
     decision: Decision | None = None
+    group: Codes | None = None
 
     def deciding(self, decision: Any) -> CrossValidation:
         """Return the same probabilities with another decision rule (see `Decision.of`)."""
@@ -63,7 +64,15 @@ class CrossValidation:
         (0.75, 0.5)
         """
         costs = None if self.decision is None else self.decision.costs
-        own = (self.probabilities, self.classes, self.y, self.decided, self.weight, costs)
+        own = (
+            self.probabilities,
+            self.classes,
+            self.y,
+            self.decided,
+            self.weight,
+            costs,
+            self.group,
+        )
         return Judgement(*own).metrics()
 
     @property

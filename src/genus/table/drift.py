@@ -74,7 +74,7 @@ class Drift:
 
     def _repr_html_(self) -> str:
         """Return the columns as an HTML table for notebooks."""
-        head = ["column", "moved", "unseen", "missing", "before", ""]
+        head = ["column", "moved", "unseen", "missing", "missing before", ""]
         rows = [
             (
                 c.name,

@@ -151,7 +151,9 @@ class Plan:
         """Raise an error, with reasons, if no column is in use."""
         if not self.used:
             told = "; ".join(f"{c.name!r} {c.note}" for c in self.left_out[:5])
-            raise TableError(f"No column is left to learn from: {told or 'there is none'}.")
+            raise TableError(
+                f"No column is left to learn from: {told or 'there is none besides the target'}."
+            )
 
     def require_columns(self, names: Collection[str]) -> None:
         """Raise an error unless a table has all counted columns."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from genus.arrays import markup
 from genus.estimators import GenerativeClassifier
 from genus.evaluate.comparing.curves import Curves, Progress, curves
 from genus.evaluate.comparing.data import Material, material
@@ -28,8 +29,10 @@ from genus.evaluate.comparing.weighed import Weighed, weighed
 
 __all__ = ["Comparison", "compare"]
 
+CELLS = "error and log loss; ± is the standard deviation over repeats"
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
     """The learning curves, the advice on which model to use, and the reasons.
 
@@ -129,15 +132,30 @@ class Comparison:
 
     def table(self) -> str:
         """Return a table of the mean error and log loss by number of rows."""
-        names = [line.name for line in self.curves.lines]
-        head = f"{'rows':>9}" + "".join(f"  {name:>25}" for name in names)
-        lines = [head]
-        for s, size in enumerate(self.curves.sizes):
-            both = shared(self.curves.lines, s)
-            cells = "".join(f"  {cell(line, s, both):>25}" for line in self.curves.lines)
-            lines.append(f"{size:>9,}{cells}")
-        told = "error and log loss; ± is the standard deviation over repeats"
-        return "\n".join([*lines, f"{'':9}  {told}"])
+        lines = [f"{'rows':>9}" + "".join(f"  {name:>25}" for name in self.lines)]
+        for size, *cells in self._cells():
+            lines.append(f"{size:>9,}" + "".join(f"  {one:>25}" for one in cells))
+        return "\n".join([*lines, f"{'':9}  {CELLS}"])
+
+    def _cells(self) -> list[tuple[Any, ...]]:
+        """Return, for each number of rows, this number and a cell for each model."""
+        lines = self.curves.lines
+        return [
+            (int(size), *(cell(line, s, shared(lines, s)) for line in lines))
+            for s, size in enumerate(self.curves.sizes)
+        ]
+
+    def __repr__(self) -> str:
+        return f"Comparison(rows={self.rows}, models={list(self.lines)}); print it for the advice"
+
+    def _repr_html_(self) -> str:
+        """Return the advice, the curves as a table, and the reasons as HTML for notebooks."""
+        caption = CELLS[0].upper() + CELLS[1:] + "."
+        return (
+            markup.paragraphs([self.sentence, self.beyond, self.crossings])
+            + markup.table(["rows", *self.lines], self._cells(), caption)
+            + markup.paragraphs([*self.costs().splitlines(), *self.why, *self.notes])
+        )
 
     def costs(self) -> str:
         """Say how much time and memory a fit takes, and how much time counting once saves."""
