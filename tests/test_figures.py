@@ -241,7 +241,7 @@ def test_formats_that_are_not_known(tmp_path: Path) -> None:
 
 def test_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    assert "pip install genus[plots]" in refused("-o", tmp_path / "new")
+    assert "pip install 'genus[plots]'" in refused("-o", tmp_path / "new")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1225,7 +1225,7 @@ def test_the_command_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     found = CliRunner().invoke(cli, ["studio"])
     assert found.exit_code == 1
-    assert "pip install genus[studio]" in found.output
+    assert "pip install 'genus[studio]'" in found.output
 
 
 def test_bad_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,7 @@ def figures(output: str, kind: str, dark: bool) -> None:
     """Draw the figures of the lecture notes (CS229).
 
     Draws normal densities, decision boundaries and sigmoids of GDA and other models. The figures
-    are the same each time. Needs matplotlib: pip install genus[plots].
+    are the same each time. Needs matplotlib: pip install 'genus[plots]'.
 
     \b
     Example:

@@ -167,7 +167,7 @@ def require_packages() -> None:
     missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
     if missing:
         raise click.ClickException(
-            f"The studio needs {' and '.join(missing)}: pip install genus[studio]"
+            f"The studio needs {' and '.join(missing)}: pip install 'genus[studio]'"
         )
 
 

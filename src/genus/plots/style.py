@@ -92,7 +92,7 @@ def library(module: str) -> Any:
         return import_module(module)
     except ImportError:
         raise ImportError(
-            "Plots need matplotlib, which is not installed: pip install genus[plots]"
+            "Plots need matplotlib, which is not installed: pip install 'genus[plots]'"
         ) from None
 
 
