@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -91,9 +92,11 @@ def repair(store: Store) -> Repaired:
 
 
 def rewritten(store: SQLiteStore) -> Repaired:
-    """Write the store's file anew; keep the old one as NAME.damaged."""
+    """Write the store's file anew; keep the old one as NAME.damaged, NAME.damaged-2 and so on."""
     path = store.path
-    fresh, old = (path.with_name(path.name + end) for end in (".repaired", ".damaged"))
+    fresh = beside(path, ".repaired")
+    damaged_names = (beside(path, f".damaged-{n}" if n > 1 else ".damaged") for n in count(1))
+    old = next(name for name in damaged_names if not name.exists())
     for each in (fresh, *(beside(fresh, end) for end in ("-wal", "-shm"))):
         each.unlink(missing_ok=True)
     with closing(SpamFilter(SQLiteStore(fresh))) as spam_filter:

@@ -73,7 +73,8 @@ def repair(store: str | None) -> None:
     """Rebuild the store from the learned messages that can be read.
 
     Afterwards the counts are the exact sums of the remaining messages. The damaged file is kept
-    beside the store, as NAME.damaged. In PostgreSQL, unreadable messages are removed.
+    beside the store, as NAME.damaged, or NAME.damaged-2 if there is one already. In PostgreSQL,
+    unreadable messages are removed.
 
     \b
     Example:
