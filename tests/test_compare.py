@@ -179,7 +179,7 @@ def test_patience_ends():
     assert "at each size, to stay within patience=1e-06." in " ".join(ours.notes)
     assert "stops at 7 rows" in " ".join(theirs.notes)
     assert "more than is left of patience=1e-06." in " ".join(theirs.notes)
-    assert "Judged by 7 of your 569 rows, use" in advice(found, 569).sentence
+    assert "Judging by 7 of your 569 rows, use" in advice(found, 569).sentence
 
 
 def test_time_is_shared_among_sizes():
@@ -347,7 +347,7 @@ def test_covariances_of_one_size_and_other_directions_differ(n):
     assert not found.is_near
     assert "too few rows" in of_covariances(found)
     better = of_covariances(replace(found, separate=(0.4, 0.3)))
-    assert "GDA(shared=False), is better: its log loss out of fold is 0.300" in better
+    assert "GDA(shared=False), is better: its out-of-fold log loss is 0.300" in better
     assert "is no better" in of_covariances(replace(found, separate=(0.3, 0.4)))
 
 
@@ -630,7 +630,7 @@ def test_many_columns_and_many_holes_are_for_naive_bayes():
     X[:, 2] = np.nan
     found = compare(X, y, repeats=10)
     assert "naive Bayes" in found.lines
-    assert "Left out columns without any number: 'x2'." in found.notes
+    assert "Left out 1 column without any number: 'x2'." in found.notes
 
 
 def test_a_number_as_a_target_is_noticed():

@@ -417,7 +417,7 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "negative categories": (
         CategoricalNB(),
         {"target": "y", "columns": ["b", "single"]},
-        r"Column 1 \('single'\) holds -\d.* Number categories from 0",
+        r"Column 1 \('single'\) holds -\d.* Give categories as numbers",
     ),
     "weights that are texts": (
         GaussianNB(),

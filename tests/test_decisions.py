@@ -350,7 +350,7 @@ def test_rows_that_time_leaves_unpredicted_are_named(tmp_path):
     run = ["evaluate", f"{tmp_path}/t.csv", "--target", "y", "--time", "day", "--folds", "4"]
     told = CliRunner().invoke(cli, run)
     left = 300 - int(next(n for n in told.stdout.splitlines() if n.startswith("rows")).split()[1])
-    assert f"The earliest {left} rows are learned from, not predicted." in told.stderr
+    assert f"Not predicted, only learned from: the earliest {left} rows." in told.stderr
 
 
 @pytest.mark.parametrize(

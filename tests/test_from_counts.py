@@ -446,7 +446,7 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "negative codes": (
         CategoricalNB(),
         {"rows": TWO, "counts": {"k": {-1: {"no": 1}}}},
-        r"Column 0 \('k'\) holds -1. Number categories from 0",
+        r"Column 0 \('k'\) holds -1. Give categories as numbers",
     ),
     "values of two kinds": (
         CategoricalNB(),

@@ -656,7 +656,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "empty iterator": (lambda: GDA().fit(iter([]), target="y"), "the iterator was empty"),
     "uneven iterator": (
         lambda: GDA().fit(iter([NUMBERS.assign(y=LABELS), MIXED.assign(y=LABELS)]), target="y"),
-        "Table 1 of the iterator",
+        "Table 2 of the iterator",
     ),
     "infinite": (
         lambda: GDA().fit(NUMBERS.assign(a=np.inf, y=LABELS), target="y"),

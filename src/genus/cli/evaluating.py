@@ -145,7 +145,7 @@ def by_folds(
                 **honest,
             )
     if len(outcome.y) < m:
-        say(f"The earliest {count(m - len(outcome.y), 'row')} are learned from, not predicted.")
+        say(f"Not predicted, only learned from: the earliest {count(m - len(outcome.y), 'row')}.")
     return outcome
 
 

@@ -66,7 +66,7 @@ def fit(
 
     Prints what was learned, and out-of-fold scores. `moves` is the mean absolute contribution of
     a column to the log-odds. `bits` is the gain of a column: how much information about the class
-    it gives, modelled by its family, in bits per row.
+    it gives, as its family models it, in bits per row.
 
     \b
     Examples:

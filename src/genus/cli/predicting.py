@@ -31,9 +31,9 @@ def predict(
     """Add predicted classes and probabilities to a table.
 
     All columns of DATA are kept; `prediction` and `p(CLASS)` are added after them. If DATA and OUT
-    are CSV, the lines are copied byte for byte. Otherwise, columns of very long numbers, of numbers
-    with leading zeros, or of times such as 7:05 become text. Rows are written as they are read, so
-    a table may be larger than memory.
+    are CSV, the text of the lines is copied unchanged, in UTF-8. Otherwise, columns of very long
+    numbers, of numbers with leading zeros, or of times such as 7:05 become text. Rows are written
+    as they are read, so a table may be larger than memory.
 
     \b
     Examples:

@@ -26,10 +26,10 @@ def show(model: str, as_json: bool, columns: tuple[str, ...]) -> None:
     """Show what a model has learned.
 
     Lists the columns: `moves` is the mean absolute contribution of a column to the log-odds.
-    `bits` is the gain of a column: how much information about the class it gives, modelled by its
-    family, in bits per row. With --column, shows the contribution of a column to the log-odds for
-    each of its values: the mean over the rows with that value, and the range of the middle 80 % of
-    them.
+    `bits` is the gain of a column: how much information about the class it gives, as its family
+    models it, in bits per row. With --column, shows the contribution of a column to the log-odds
+    for each category or range of numbers: the mean over its rows, and the range of the middle 80 %
+    of them.
 
     \b
     Examples:

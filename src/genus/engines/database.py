@@ -227,7 +227,10 @@ def moments(rows: Any, groups: Groups, origin: Array, pairs: bool) -> dict[str, 
 
 
 def by_label(y: Any, groups: Groups, numbers: Array) -> Any:
-    """Return an expression for the element of `numbers` at a row's label, or a float for all."""
+    """Return an expression for the element of `numbers` at a row's label.
+
+    Return a float if all elements are equal.
+    """
     if (numbers == numbers[:1]).all():
         return float(numbers[0]) if len(numbers) else 0.0
     known = zip(groups.listed, numbers.tolist(), strict=True)

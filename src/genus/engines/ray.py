@@ -14,8 +14,8 @@ def opened(dataset: Any) -> RayDataset:
     """Open a Ray dataset."""
     if not hasattr(dataset, "map_batches"):
         raise TableError(
-            f"Expected a Ray Dataset, got {type(dataset).__name__}. Convert it, such as with "
-            "ray.data.from_arrow."
+            f"Expected a Ray Dataset, got {type(dataset).__name__}. Convert it, for "
+            "example with ray.data.from_arrow."
         )
     return RayDataset(dataset)
 

@@ -65,10 +65,11 @@ class SparkFrame:
             return int(self.frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
 
     def beginnings(self, rows: int) -> SparkFrame:
-        """Return the first rows of every partition; for files, all rows.
+        """Return the first rows of every partition; of files, all rows.
 
         Spark sends all rows of a partition to a worker, even if the worker stops reading, and then
-        replaces the worker by another. So Spark itself has to select the rows.
+        replaces the worker by another. So Spark itself has to select the rows. Files are read by
+        the workers, which can stop early.
         """
         return self if self.files else SparkFrame(first_rows(self.frame, rows))
 

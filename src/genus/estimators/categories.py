@@ -61,7 +61,7 @@ class CategoryClassifier(GenerativeClassifier):
     @property
     def _too_small_hint(self) -> str:  # type: ignore[override]
         return (
-            "Number categories from 0, give them as text, use NaN for missing values, or cut "
+            "Give categories as numbers from 0 or as text, use NaN for missing values, or cut "
             f"numbers into bins with {self._cut_into_bins}."
         )
 

@@ -187,7 +187,7 @@ def refuse_many(classes: Axis, rows: int, name: str) -> None:
     if classes.dtype.kind in "iu" and many > MOST_NUMBERS:
         raise TableError(
             f"The target {name!r} holds {many:,} whole numbers, such as {classes[0]:,}; genus "
-            "predicts classes. Make a few classes of them, such as with the query SELECT *, "
+            "predicts classes. Make a few classes of them, for example with the query SELECT *, "
             f'"{name}" > 100 AS "is high" FROM …, or use a regressor of another library. If they '
             f'are classes, give them as text: SELECT * REPLACE (CAST("{name}" AS VARCHAR) AS '
             f'"{name}") FROM …'

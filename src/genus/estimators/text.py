@@ -563,7 +563,7 @@ class TextClassifier(LinearClassifier):
         if own and self.analyzer != "word":
             raise ValueError(
                 "token_pattern and tokenizer find words, but analyzer='char_wb' counts characters. "
-                "Leave one of them out."
+                "Leave token_pattern and tokenizer out, or leave analyzer out."
             )
         if self.stop_words is not None and self.analyzer != "word":
             raise ValueError(

@@ -42,7 +42,7 @@ def check_ngrams(ngrams: Any) -> tuple[int, int]:
     least = whole("the first of ngrams", least, least=1, most=LONGEST_NGRAM)
     largest = whole("the second of ngrams", largest, least=1, most=LONGEST_NGRAM)
     if least > largest:
-        raise ValueError(f"ngrams must be (smallest, largest) numbers; got {ngrams!r}.")
+        raise ValueError(f"The first of ngrams must not be above the second; got {ngrams!r}.")
     return least, largest
 
 

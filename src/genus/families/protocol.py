@@ -1,7 +1,7 @@
 """Define what every family provides: functions of data, statistics, parameters and scores.
 
-A family is frozen and holds options only. Only `count` sees data; options act in `solve`, except
-those that `counting` names.
+A family is frozen and holds options only. Fitting reads data only in `count`; options act in
+`solve`, except those that `counting` names.
 
 Symbols: m rows, n columns, K classes.
 """

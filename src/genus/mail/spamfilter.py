@@ -204,7 +204,10 @@ class SpamFilter:
                 change.write([replace(each, day=today) for each in lessons])
 
     def _lessons(self, messages: Iterable[tuple[bytes, bool]]) -> Iterator[Lesson]:
-        """Yield the lessons of messages; a known message is not parsed again."""
+        """Yield the lessons of messages.
+
+        A message already learned as the same class is not parsed again.
+        """
         today = this_day()
         for batch in batches(messages, READ_TOGETHER, READ_SIZE):
             digests = [digest(raw) for raw, _ in batch]

@@ -120,10 +120,9 @@ def is_mostly_unread(ids: Tokens) -> bool:
 
 
 def fewer(found: list[Tokens]) -> Tokens:
-    """Return some distinct ids of each group, so that no group displaces the others.
+    """Limit the number of distinct ids of each group, so that no group displaces the others.
 
-    They come from all texts in turn, and from the beginning of each, so that no text displaces
-    another.
+    The ids are taken from the beginning of all texts in turn, so that no text displaces another.
     """
     every = np.concatenate(found)
     every = every[np.argsort(np.concatenate([np.arange(len(each)) for each in found]), stable=True)]

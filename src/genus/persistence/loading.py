@@ -1,4 +1,4 @@
-"""Restore estimators from the trees in files, and check them."""
+"""Restore estimators from model files, and check what the files hold."""
 
 from __future__ import annotations
 

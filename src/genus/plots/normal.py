@@ -58,7 +58,7 @@ class NormalDisplay:
             if normal.dimension != 2:
                 raise ValueError(
                     "Only normal distributions in 2 dimensions can be drawn, got "
-                    f"{normal.dimension}. Choose two columns, such as with marginal([0, 1])."
+                    f"{normal.dimension}. Choose two columns, for example with marginal([0, 1])."
                 )
         self.normals = list(normals)
         self.names = [told(normal) for normal in normals] if names is None else list(names)

@@ -195,7 +195,7 @@ def digits(narrow: bool = False) -> Any:
 def images(rows: dict[str, Any], narrow: bool, top: float | None = None) -> Any:
     """Draw rows of ten images (10, height, width); in a narrow form, five and then five.
 
-    `top` is the number that is drawn black, by default the largest of a row.
+    `top` is the pixel value that is drawn black, by default the largest in its row.
     """
     figure = sheet(NARROW, 4.4) if narrow else sheet(WIDE, 2.3)
     halves = [range(5), range(5, 10)] if narrow else [range(10)]

@@ -37,8 +37,8 @@ def write(
         raise TypeError(f"A report needs a TableClassifier; got {type(model).__name__}.")
     if os.fspath(path).lower().endswith(".pdf"):
         raise ValueError(
-            f"A report is a page of HTML, not {os.fspath(path)}. Name it .html; a browser prints "
-            "it to PDF."
+            f"A report is a page of HTML, not {os.fspath(path)}. Name it .html; a browser can "
+            "print it to PDF."
         )
     content = page(model, data, target).encode()
     with named(os.fspath(path)):

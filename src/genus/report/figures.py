@@ -120,7 +120,10 @@ def most_of(drawn: Shares, k: int) -> list[str]:
 
 
 def commonest(classes: Any, colours: Colours) -> list[tuple[Any, int]]:
-    """Return the most frequent classes and their positions; the description names only these."""
+    """Return the most frequent classes and their positions.
+
+    A figure's description for screen readers names only these.
+    """
     ks = sorted(range(len(classes)), key=lambda k: colours.place[k])[:COLOURS]
     return [(classes[k], k) for k in ks]
 

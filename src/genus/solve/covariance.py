@@ -106,11 +106,11 @@ def average(parts: Sequence[Covariance], shares: Array) -> Covariance:
 
 @dataclass(frozen=True, eq=False)
 class RowFactor:
-    """Σ = √T (I + V Λ Vᵀ) √T, and its inverse, in the space of the rows.
+    """The covariance AᵀA + T of `Rows`, T = diag(t), as Σ = √T (I + V Λ Vᵀ) √T.
 
-    With C = A/√T and CCᵀ = UΛUᵀ (r, r), V = CᵀU/√Λ (n, q); T is the diagonal t. V is as large as C
-    and not needed: `rows` is C, and `turn` U/√Λ (r, q). The error is a float's rounding error times
-    the largest λ, as for every inverse of Σ.
+    With C = A/√T, CCᵀ = UΛUᵀ (r, r) with q nonzero eigenvalues, and V = CᵀU/√Λ (n, q). V is as
+    large as C, so it is not stored: `rows` is C, and `turn` is U/√Λ (r, q). The error of Σ⁻¹ is a
+    float's rounding error times the largest λ, as for every inverse of Σ.
     """
 
     root: Array

@@ -66,7 +66,9 @@ class Metrics:
         """Return sentences on what the baseline is, given a name for its class."""
         notes = [f"Baseline: {commonest} for every row, with the class shares as probabilities."]
         if "cost" in self.baseline:
-            notes.append("Baseline of the cost: the class that costs least, for every row.")
+            notes.append(
+                "Baseline of the cost: always the same class, the one with the lowest total cost."
+            )
         return notes
 
 

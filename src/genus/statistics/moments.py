@@ -289,7 +289,7 @@ class Moments:
     def _combine(self, other: Moments, operation: Callable[[Array, Array], Array]) -> Moments:
         if self.structure != other.structure or (self.third is None) != (other.third is None):
             raise ValueError(
-                f"One model has counted {self.describe()}, the other {other.describe()}. To merge "
+                f"One model holds {self.describe()}; the other holds {other.describe()}. To merge "
                 "them, fit both with the same options shared, diagonal and shrinkage."
             )
         if len(other.classes) == 0:
@@ -378,7 +378,7 @@ class Moments:
         return replace(self, squares=squares)
 
     def describe(self) -> str:
-        """Describe what was counted, for errors."""
+        """Describe what is counted, for errors."""
         kept = {
             "diagonal": "one variance per class and column",
             "pooled": "one covariance of all classes",

@@ -48,7 +48,7 @@ def predictions(
     if both:
         listed = ", ".join(f'"{name}"' for name in both)
         raise TableError(
-            f"The data has the columns {listed} already. Leave them out, such as with the query "
-            f"SELECT * EXCLUDE ({listed}) FROM …"
+            f"The data has the columns {listed} already. Leave them out, for example with "
+            f"the query SELECT * EXCLUDE ({listed}) FROM …"
         )
     return added

@@ -196,7 +196,7 @@ def pattern_tokens(pattern: str) -> Callable[[str], list[str]]:
 
 
 def function_name(function: Callable[..., Any]) -> str:
-    """Return a function's module and name."""
+    """Return a function's module and name, and for a lambda also a digest of its code."""
     named = getattr(function, "__qualname__", type(function).__qualname__)
     code = getattr(function, "__code__", None)
     if code is not None and "<" in named:  # a lambda is identified by its code

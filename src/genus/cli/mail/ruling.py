@@ -7,7 +7,9 @@ import click
 from genus.cli.mail import options
 
 senders = click.argument("senders", nargs=-1, required=True, metavar="SENDER...")
-remove = click.option("--remove", is_flag=True, help="Remove the rule for each sender.")
+remove = click.option(
+    "--remove", is_flag=True, help="Remove the rules of these senders instead of adding them."
+)
 
 
 @click.command()

@@ -158,7 +158,8 @@ def check(
         raise ValueError(f"genus mail {name} needs a system that can fork: Linux, macOS or a BSD.")
     if users is not None and (site is None or store is not None):
         raise click.UsageError(
-            "--users needs --site, the store that new users start with, instead of --store."
+            "--users needs --site, the store whose counts are added to those of every user, and "
+            "cannot be used with --store."
         )
     if ham_loss is not None:
         os.environ["GENUS_HAM_LOSS"] = str(ham_loss)

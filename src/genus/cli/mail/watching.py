@@ -43,7 +43,12 @@ class Server(click.ParamType[tuple[str, int | None]]):
 @click.option(
     "--oauth-token-command", metavar="CMD", help="A command that prints an OAuth 2 token."
 )
-@click.option("--tls", "security", flag_value="tls", help="Encrypt; port 993. The default.")
+@click.option(
+    "--tls",
+    "security",
+    flag_value="tls",
+    help="Encrypt; port 993. The default, except where --plain is.",
+)
 @click.option(
     "--starttls", "security", flag_value="starttls", help="Encrypt after connecting; port 143."
 )

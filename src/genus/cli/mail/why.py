@@ -16,7 +16,7 @@ from genus.cli.mail import options
     type=click.IntRange(1),
     default=20,
     show_default=True,
-    help="The number of tokens to show.",
+    help="Show at most this many tokens for spam, and as many against it.",
 )
 @options.store
 @options.site

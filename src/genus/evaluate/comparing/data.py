@@ -181,7 +181,8 @@ def without_empty(rows: Any) -> tuple[Any, list[str]]:
         return rows, []
     names = [name for name, none in zip(rows.names, empty, strict=True) if none]
     kept = tuple(name for name, none in zip(rows.names, empty, strict=True) if not none)
-    note = f"Left out columns without any number: {', '.join(map(repr, names[:5]))}."
+    listed = ", ".join(map(repr, names[:5])) + (", …" if len(names) > 5 else "")
+    note = f"Left out {count(len(names), 'column')} without any number: {listed}."
     return Numbers(rows.values[:, ~empty], kept), [note]
 
 

@@ -123,7 +123,7 @@ def conditional_information(
 def of_pairs(found: tuple[Pair, ...], compared: int, generative: str) -> str:
     if not found:
         return (
-            f"None of the {compared:,} pairs of columns shares more than {BITS} bits of "
+            f"None of the {compared:,} pairs of columns clearly shares more than {BITS} bits of "
             "information given the class."
         )
     listed = ", ".join(

@@ -209,7 +209,10 @@ def of_separate(losses: tuple[float, float] | None) -> str:
     if losses is None:
         return " There are too few rows for a Σ of each class."
     shared, separate = losses
-    than = f"its log loss out of fold is {separate:.3f}, that of one Σ for all {shared:.3f}"
+    than = (
+        f"its out-of-fold log loss is {separate:.3f}, against {shared:.3f} with one Σ for all "
+        "classes"
+    )
     if separate < shared:
         return f" A Σ for each class, GDA(shared=False), is better: {than}."
     return f" Yet a Σ for each class, GDA(shared=False), is no better: {than}."

@@ -92,7 +92,7 @@ def straightness(name: str, p: Array, y: NDArray[Any]) -> Posterior | None:
     """Test whether the log-odds of a class are linear.
 
     The class is the second of two, or otherwise the one that is predicted worst. Return None if the
-    log-odds separate the class without an error: any slope would then fit.
+    log-odds separate the class without an error: the slope then has no finite estimate.
     """
     own = np.clip(p, 1e-12, 1 - 1e-12)
     is_own = y[:, None] == np.arange(p.shape[1])

@@ -85,7 +85,10 @@ def separate_losses(X: Array, y: NDArray[np.int64]) -> tuple[float, float] | Non
 
 
 def reasons(given: Material, rows: NDArray[np.intp], probabilities: dict[str, Array]) -> Reasons:
-    """Run all tests; `probabilities` are out-of-fold predictions of `rows`, by model."""
+    """Test the assumptions behind the advice, and return the results.
+
+    `probabilities` are out-of-fold predictions of `rows`, by model.
+    """
     rng = np.random.default_rng(0)
     some = np.arange(len(given.y))
     if len(some) > MOST_ROWS:  # at random, because rows may be ordered

@@ -149,7 +149,7 @@ def advice(curves: Curves, rows: int) -> Advice:
     present = int(curves.sizes[size])
     sentence = f"With your {rows:,} rows, use {use}: {why}."
     if size < len(curves.sizes) - 1:
-        sentence = f"Judged by {present:,} of your {rows:,} rows, use {use}: {why}."
+        sentence = f"Judging by {present:,} of your {rows:,} rows, use {use}: {why}."
     if curves.guess is not None and not beats_a_guess(curves, size):
         sentence = (
             f"Neither {ours.name} nor {theirs.name} is clearly better than always predicting the "

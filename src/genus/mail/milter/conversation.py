@@ -130,7 +130,9 @@ class Milter(Talk):
         """Raise an error if the recipients and headers take more than a message may."""
         self.message.size += len(data)
         if self.message.size > self.worker.limits.size:
-            raise NoMilterProtocol(f"more than {self.worker.limits.size} bytes before a body")
+            raise NoMilterProtocol(
+                f"the recipients and headers of a message exceed {self.worker.limits.size} bytes"
+            )
 
     def add_header(self, data: bytes) -> None:
         name, _, value = data.removesuffix(b"\0").partition(b"\0")

@@ -142,7 +142,10 @@ class Reading:
         if self._first is None:
             found = FIRST.fullmatch(line)
             if found is None:
-                raise Refusal(Code.EX_PROTOCOL, "a request must begin with COMMAND SPAMC/1.5")
+                raise Refusal(
+                    Code.EX_PROTOCOL,
+                    "a request must begin with a command and a version, such as CHECK SPAMC/1.5",
+                )
             command = found[1].decode("ascii")
             if command not in COMMANDS:
                 raise Refusal(Code.EX_USAGE, f"there is no command {command}")

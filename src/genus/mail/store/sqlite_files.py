@@ -47,8 +47,9 @@ def remove_log(path: Path, log: tuple[int, int] | None) -> None:
 
 
 def frozen(path: Path) -> tuple[int, ...] | None:
-    """Return a value that changes whenever a read-only store does; None if it may be in use.
+    """Return a value that changes whenever the file of a read-only store does.
 
+    Return None if the store is missing, writable or in use.
     A site's store may be in a folder that its users cannot write to, although SQLite needs files
     beside a store that is in use. If there are no such files, nobody is changing the store.
     """

@@ -85,6 +85,7 @@ def encoded(texts: Texts | Documents, rows: NDArray[np.intp], how: Tokenizer) ->
 @dataclass(frozen=True, eq=False)
 class Counting:
     """How the rows of a table with this plan are counted.
+
     `sample` is the number of rows to keep for learning weights and choosing settings. If it is 0
     and weights are wanted, a `belief` about the weights is kept instead.
     """

@@ -273,7 +273,7 @@ class Counted:
 
     @cached_property
     def pairs(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
-        """The class, the cell and the count of every pair of them that has rows, (P,) each."""
+        """The class, the cell and the count of every pair of class and cell that has rows, (P,)."""
         k, v = np.nonzero(self.counts > 0)
         return k, v, self.counts[k, v]
 

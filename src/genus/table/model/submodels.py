@@ -268,8 +268,8 @@ class Submodels:
     def scores(self, rows: Evidence, route: Route, constants: Array) -> Array:
         """Return log((1 - doubt) p(k|x_S) / p(k) + doubt), (s + 1, m, K).
 
-        S are the first 0, 1, …, s columns of the route. `constants` (n, K) is each column's part of
-        the `offset`; with no column known, nothing is added.
+        S is the first 0, 1, …, s columns of the route, in turn. `constants` (n, K) holds each
+        column's part of the `offset`, which is added once the column is in S.
         """
         p, order = self.parameters, route.order
         assert p.weights is not None

@@ -570,8 +570,8 @@ def csv_partitions(sql: str, options: str, paths: Sequence[str], source: Source)
 def from_blocks(path: str, rows: int, opened: Callable[[str], Iterator[Any]]) -> Iterator[Any]:
     """Yield about `rows` rows of a CSV file, from blocks at several places of it.
 
-    A block may begin inside a quoted text. If the blocks then make no table, the first rows of the
-    file are used.
+    A block may begin inside a quoted text. If the blocks together cannot be read as a table, the
+    first rows of the file are used instead.
     """
     size = os.path.getsize(path)
     with open(path, "rb") as file, tempfile.TemporaryDirectory(prefix="genus-") as folder:

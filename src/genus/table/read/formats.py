@@ -83,15 +83,18 @@ READERS = {suffix: one.name for one in FORMATS for suffix in one.suffixes}
 CONVERT = "Convert it to CSV or Parquet"
 # Formats that genus does not read: what they are, and what to do.
 UNSUPPORTED = {
-    (".sav", ".zsav", ".por"): ("an SPSS file", f"{CONVERT}, such as with pandas.read_spss."),
-    (".dta",): ("a Stata file", f"{CONVERT}, such as with pandas.read_stata."),
-    (".sas7bdat", ".xpt"): ("a SAS file", f"{CONVERT}, such as with pandas.read_sas."),
-    (".rds", ".rda", ".rdata"): ("an R data file", f"{CONVERT}, such as with R's write.csv."),
+    (".sav", ".zsav", ".por"): ("an SPSS file", f"{CONVERT}, for example with pandas.read_spss."),
+    (".dta",): ("a Stata file", f"{CONVERT}, for example with pandas.read_stata."),
+    (".sas7bdat", ".xpt"): ("a SAS file", f"{CONVERT}, for example with pandas.read_sas."),
+    (".rds", ".rda", ".rdata"): ("an R data file", f"{CONVERT}, for example with R's write.csv."),
     (".pkl", ".pickle"): ("a pickle", f"Reading it could run code. {CONVERT} where it was made."),
-    (".h5", ".hdf5", ".hdf"): ("an HDF5 file", f"{CONVERT}, such as with pandas.read_hdf."),
+    (".h5", ".hdf5", ".hdf"): ("an HDF5 file", f"{CONVERT}, for example with pandas.read_hdf."),
     (".npy", ".npz", ".mat"): ("a file of arrays", "Load it in Python, and give the array."),
     (".avro",): ("an Avro file", f"{CONVERT}."),
-    (".xml", ".html", ".htm"): ("a web page or XML", f"{CONVERT}, such as with pandas.read_html."),
+    (".xml", ".html", ".htm"): (
+        "a web page or XML",
+        f"{CONVERT}, for example with pandas.read_html.",
+    ),
     (".pdf",): ("a PDF", f"{CONVERT}."),
     (".doc", ".docx", ".odt"): ("a document", f"{CONVERT}."),
     (".ppt", ".pptx", ".odp"): ("a presentation", f"{CONVERT}."),

@@ -84,7 +84,7 @@ def from_tables(tables: Iterator[Any]) -> Source:
 
     def opened() -> Iterator[Any]:
         yield from start.opened()
-        for at, table in enumerate(tables, 1):
+        for at, table in enumerate(tables, 2):
             source = from_frame(table)
             if set(source.columns) != set(start.columns):
                 other = sorted(set(source.columns) ^ set(start.columns))[0]

@@ -130,8 +130,8 @@ def unlike(sources: Sequence[Source]) -> str:
             if kind != field.type:
                 return (
                     f"Column {field.name!r} is {kind} in {where} but {field.type} in "
-                    f"{source.name}. Use the same type in both, such as with a query that casts "
-                    "the column."
+                    f"{source.name}. Use the same type in both, for example with a query that "
+                    "casts the column."
                 )
     return (
         f"{sources[0].name} and others have columns of different types. Use the same types in all."

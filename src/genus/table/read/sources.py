@@ -336,8 +336,8 @@ def refuse_changed(name: str, message: str) -> None:
     held = "numbers" if type in ("BIGINT", "DOUBLE") else "dates or times"
     raise ChangedType(
         f"Column {column!r} of {name} begins with {held}, but holds {shortened(value, 40)!r} in "
-        f"line {int(line):,}. Correct the line, or read the column as text, such as with the query "
-        f"\"SELECT * FROM read_csv('FILE', types = {{'{column}': 'VARCHAR'}})\".",
+        f"line {int(line):,}. Correct the line, or read the column as text, for example with the "
+        f"query \"SELECT * FROM read_csv('FILE', types = {{'{column}': 'VARCHAR'}})\".",
         column,
     ) from None
 
