@@ -185,7 +185,7 @@ def test_evidence_is_that_of_the_explanation(
 
 def test_without_matplotlib(model: TableClassifier, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ImportError, match=r"pip install genus\[plots\]"):
+    with pytest.raises(ImportError, match=r"pip install .genus\[plots\]"):
         ColumnDensityDisplay.from_estimator(model, "height")
 
 
