@@ -130,10 +130,10 @@ class Gamma:
         if self.alpha == 0 and unsolved.any():
             k, j = np.argwhere(unsolved)[0]
             raise NoSolutionError(
-                f"Column {j} has no spread in class {labels.show(classes[k])}: all values of its "
-                f"{seen[k, j]:g} row(s) are {mean[k, j]:g}, to within 0.001 %, so the shape of a "
-                "Gamma density cannot be estimated. Leave the column out, add rows with other "
-                "values, or use alpha above 0 (it adds rows with the spread of all classes).",
+                f"Column {j} has no spread in class {labels.show(classes[k])}: all its values are "
+                f"{mean[k, j]:g}, to within 0.001 %, so the shape of a Gamma density cannot be "
+                "estimated. Leave the column out, add rows with other values, or use alpha above 0 "
+                "(it adds rows with the spread of all classes).",
                 [int(j)],
             )
         return GammaParameters(shape_of(s, spread(*pooled)), mean)
