@@ -79,7 +79,7 @@ def test_the_baseline_decides_for_the_commonest_class():
     assert "baseline</th>" in found._repr_html_()
     assert f"Baseline: c{share.argmax()} for every row" in found._repr_html_()
     costly = found.deciding({("c0", "c1"): 2.0})
-    assert "costs least" not in found._repr_html_()
+    assert "Baseline of the cost" not in found._repr_html_()
     words = "Baseline of the cost: always the same class, the one with the lowest total cost"
     assert words in costly._repr_html_()
 

@@ -607,7 +607,8 @@ def test_learning_curves_say_which_to_use(tmp_path: Path, monkeypatch: pytest.Mo
 def test_few_rows_have_no_learning_curves(tmp_path: Path) -> None:
     few = load_iris(as_frame=True).frame.iloc[::4]
     assert (
-        "Learning curves need 50 rows or more." in Page(written(tmp_path, None, few, "target")).text
+        "Learning curves need 50 rows or more; got 38."
+        in Page(written(tmp_path, None, few, "target")).text
     )
 
 

@@ -252,7 +252,7 @@ NOTHING = {
         {},
         ["", "a ?", "\0"],
         [0, 1, 0],
-        ["empty vocabulary", "no text contains a single word"],
+        ["empty vocabulary", "no word was found in any text"],
     ),
     "only stop words": ({"stop_words": "english"}, ["the", "of"], [0, 1], ["empty", "all 2 words"]),
     "only rare words": ({"min_documents": 2}, ["aa", "bb"], [0, 1], ["empty", "min_documents"]),

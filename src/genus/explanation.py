@@ -167,7 +167,10 @@ class TableExplanation(Explanation):
     def word_log_odds(
         self, column: str, row: int, label: Any, against: Any
     ) -> list[tuple[str, float]]:
-        """Return each word's contribution to log p(label|x) / p(against|x), the largest first."""
+        """Return each word's contribution to log p(label|x) / p(against|x).
+
+        Contributions are sorted by their absolute value, the largest first.
+        """
         k, other = self._position(label), self._position(against)
         own = self.words[column][row].items()
         found = [(word, float(term[k] - term[other])) for word, term in own]

@@ -183,8 +183,8 @@ threshold = click.option(
 costs = click.option(
     "--costs",
     type=Costs(),
-    help="Costs of wrong decisions, such as good:bad=1,bad:good=5; the class with the lowest "
-    "expected cost is chosen.",
+    help="Costs of wrong decisions as CLASS:DECISION=COST, such as good:bad=1,bad:good=5; the "
+    "others cost 1. The class with the lowest expected cost is chosen.",
 )
 force = click.option(
     "--force",

@@ -48,12 +48,12 @@ def studio(
 ) -> None:
     """Explore a table or a model in the browser.
 
-    Opens a page that shows columns, scores, rows and their contributions.
-    There you can change the families of columns, and forget or relabel rows; the model and its
-    scores are updated. Without DATA, drop a file on the page. Only this machine can reach the
-    page, unless --host is given. The studio writes what you export and a journal of your changes:
-    if you start the command again, it resumes where you were. --fresh starts over. It writes to a
-    mail store only with --write.
+    Opens a page that shows columns, scores and rows, and what each column contributes to the
+    prediction of a row. There you can change the families of columns, and forget or relabel rows;
+    the model and its scores are updated. Without DATA, drop a file on the page. Only this machine
+    can reach the page, unless --host is given. The studio writes what you export and a journal of
+    your changes: if you start the command again, it resumes where you were. --fresh starts over. It
+    writes to a mail store only with --write.
 
     \b
     Examples:

@@ -354,7 +354,8 @@ class TextClassifier(LinearClassifier):
             remedy = (
                 "To learn from texts without a label, use unlabeled=…, such as 0.3."
                 if self.unlabeled == 0
-                else "Only `fit` learns from texts without a label. Use it, or give labels."
+                else "Only fit(X, y) with all texts at once, and without like=, learns from texts "
+                "without a label. Use it, or give labels."
             )
             raise ValueError(f"{error} {remedy}") from None
 
@@ -371,7 +372,8 @@ class TextClassifier(LinearClassifier):
             f"empty vocabulary: all {counted} words that were counted are left out by stop_words, "
             "min_documents or max_features. Relax these options."
             if counted > 0
-            else "empty vocabulary: no text contains a single word. Check the texts."
+            else "empty vocabulary: no word was found in any text. Check the texts, and the "
+            "options analyzer, tokenizer, token_pattern and ngrams."
         )
 
     # Words

@@ -351,8 +351,9 @@ def is_likely(scores: Array, spam: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Mark the lessons of ham, except those that are probably spam learned by mistake.
 
     Half of such mistakes should score above the median score of spam. So if n lessons of ham score
-    above it, there are probably 2n mistakes. For each of 2n evenly spaced quantiles of the scores
-    of spam, the lesson of ham with the nearest score is left out; at most a quarter of them are.
+    above it, there are probably 2n mistakes; at most a quarter of the lessons of ham are taken for
+    mistakes. As many evenly spaced quantiles of the scores of spam are computed. For each quantile,
+    the lesson of ham with the nearest score is left out.
     """
     ham = np.flatnonzero(~spam)
     of_ham, of_spam = scores[ham], scores[spam]

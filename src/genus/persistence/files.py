@@ -48,8 +48,8 @@ def to_bytes(tree: dict[str, Any]) -> bytes:
         return content
     except SafetensorError as error:
         raise ValueError(
-            f"The model cannot be saved ({error}), because it has too many columns. Leave some out "
-            "(ignore=)."
+            f"The model cannot be saved ({error}), because it has too many columns. Fit it to "
+            "fewer columns."
         ) from None
 
 

@@ -36,7 +36,10 @@ class ColumnDensityDisplay:
     def from_estimator(
         cls, estimator: Any, column: str, X: Any = None, *, ax: Any = None, **options: Any
     ) -> Self:
-        """Draw a column of a fitted TableClassifier, over the rows of X or all counted rows."""
+        """Draw p(x|k) of a column of a fitted TableClassifier, over a histogram of rows.
+
+        The rows are those of X; without X, all rows that the model has counted.
+        """
         check_is_fitted(estimator)
         rows = None if X is None else Frame.of(open_table(X).table(), estimator.plan_)
         return cls(density(estimator, column, rows)).plot(ax=ax, **options)

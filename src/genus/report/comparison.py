@@ -49,7 +49,9 @@ def compared(judged: Judged, progress: Progress | None = None) -> Comparison:
     `progress` is called after each fold, with 1 and the number of all folds.
     """
     if judged.rows is None or judged.outcome is None:
-        return Comparison("There are no rows on which to compare with logistic regression.")
+        return Comparison(
+            "The comparison with logistic regression needs rows: give DATA with the model."
+        )
     try:
         ours, seconds = (
             (judged.outcome, judged.seconds) if judged.is_fresh else learned_anew(judged)

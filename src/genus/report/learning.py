@@ -35,8 +35,10 @@ class Learning:
 
 def learning(found: Judged) -> Learning:
     """Compute the curves from the rows that judge a model, or from a sample of them."""
-    if found.rows is None or len(found.rows.y) < FEWEST:
-        return Learning(f"Learning curves need {FEWEST} rows or more.")
+    if found.rows is None:
+        return Learning("Learning curves need rows: give DATA with the model.")
+    if len(found.rows.y) < FEWEST:
+        return Learning(f"Learning curves need {FEWEST} rows or more; got {len(found.rows.y)}.")
     rows = found.rows if len(found.rows.y) <= MOST else found.rows.some(MOST)
     ignored = [column.name for column in found.model.plan_.left_out]
     try:

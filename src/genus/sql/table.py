@@ -130,7 +130,9 @@ def one_column(
             ]
             return replace(value, clean=clean), term
         case _:
-            raise AssertionError("A density has no shares without a family.")
+            raise AssertionError(
+                "Without calibration every column keeps its family, so none has Shares."
+            )
 
 
 def lines(
@@ -165,7 +167,10 @@ def raw_part(column: Column, name: str, dialect: Dialect) -> str:
 
 
 def raw_category(column: Column, name: str) -> str:
-    """Return SQL that reads categories; refuse types that databases write in another way."""
+    """Return SQL that reads categories.
+
+    Refuse types that databases and genus convert to text differently.
+    """
     written = column.type.removeprefix("dictionary<values=").split(",")[0]
     if written not in (*TEXTS, "bool"):
         raise ValueError(

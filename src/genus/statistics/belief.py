@@ -86,7 +86,10 @@ class Belief:
         return bool((np.diag(self.precision) >= 0).all())
 
     def under(self, own: Axis, classes: Axis) -> Belief:
-        """Return this belief, because weights have no classes; an empty one if `own` is empty."""
+        """Return this belief unchanged, because weights belong to no class.
+
+        If none of the classes is kept (`own` is empty), return an empty belief.
+        """
         return self if len(own) else Belief()
 
     def settled(self, before: Belief) -> Belief:

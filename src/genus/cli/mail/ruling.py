@@ -20,7 +20,8 @@ def allow(senders: tuple[str, ...], remove: bool, store: str | None) -> None:
     """Always classify mail from a sender as ham.
 
     SENDER is an address, or a domain with its subdomains. The rule does not apply to a message
-    that fails DMARC; see `Authentication-Results` in the documentation of mail.
+    that fails DMARC or names two senders; see `Authentication-Results` in the documentation of
+    mail.
 
     \b
     Examples:

@@ -23,8 +23,8 @@ PORT = 783
 @click.option(
     "--users",
     type=File("FOLDER"),
-    help="Keep a store for each user in this folder. Its counts are added to those of --site, "
-    "which is required.",
+    help="Keep a store for each user in this folder. The counts of --site, which is required, are "
+    "added to those of each user.",
 )
 @click.option(
     "--trust",
@@ -88,9 +88,9 @@ def serve(
     """Answer genus-client and spamc with the protocol of spamd.
 
     This is SpamAssassin's protocol: spamc -c, -R, -y, -L spam, -L ham and -L forget work, and so
-    does Exim's spam condition. A message with 5 points or more is spam, as in SpamAssassin. PROCESS
-    adds X-Genus and X-Spam- headers. The server accepts connections from this
-    machine only, unless --allow-remote is given.
+    does Exim's spam condition. A message with 5 points or more is spam, as in SpamAssassin. The
+    commands PROCESS and HEADERS of the protocol add X-Genus and X-Spam- headers to a message. The
+    server accepts connections from this machine only, unless --allow-remote is given.
 
     With --users, a client on the Unix socket can act only for its own user, unless it is root or
     trusted. A TCP client that does not know the secret gets verdicts from the site's store, and

@@ -47,7 +47,7 @@ class Server(click.ParamType[tuple[str, int | None]]):
     "--tls",
     "security",
     flag_value="tls",
-    help="Encrypt; port 993. The default, except where --plain is.",
+    help="Encrypt from the start; port 993. The default, unless --plain is.",
 )
 @click.option(
     "--starttls", "security", flag_value="starttls", help="Encrypt after connecting; port 143."

@@ -85,7 +85,7 @@ def material(
     elif getattr(model, "_chooses", False):
         raise ValueError(
             f"{model} chooses its words and weights from all texts, so its curve cannot be "
-            "computed from sums. Name an event model and use calibrate=False, or see genus report."
+            "computed from sums. Name an event model and use calibrate=False."
         )
     if isinstance(model, CategoricalNB):
         rows = categories(rows, plan)

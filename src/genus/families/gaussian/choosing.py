@@ -35,7 +35,7 @@ SHRINKAGES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.2, 0.4, 0.7)
 MANY_COLUMNS = 512  # with this many or more, a full Σ is tried only if all classes share it
 MOST_TERMS = 2_000_000  # rows times columns times classes that are scored for a candidate
 FEWEST_ROWS = 256
-TIE = 1e-7  # nats: if losses differ by less, the simpler form is chosen
+TIE = 1e-7  # nats: if losses differ by less, the form that was tried first is chosen
 WORD = np.uint64(0xFFFFFFFF)
 
 
@@ -137,7 +137,11 @@ def candidates(
     shrinkage: float | str | None,
     unbiased: bool,
 ) -> Iterator[tuple[Form, Array]]:
-    """Yield forms, the simplest first, with log p(x|y), (m, K), of rows by all other rows."""
+    """Yield forms, and log p(x|y) of each row by all other rows, (m, K).
+
+    Full forms come before diagonal ones. Of each kind, the one with one Σ for all classes comes
+    first.
+    """
     options: dict[str, Any] = {"unbiased": unbiased}
     amounts = SHRINKAGES if shrinkage is None else (float(shrinkage),)
     shares = SHARES if x.shape[1] < MANY_COLUMNS else (1.0,)

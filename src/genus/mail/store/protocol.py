@@ -81,7 +81,7 @@ class Store(Protocol):
 
     @property
     def name(self) -> str:
-        """Return the place of the store, for messages."""
+        """Return where the store is, to name it in errors and reports."""
         ...
 
     @property

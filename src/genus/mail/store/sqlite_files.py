@@ -209,10 +209,10 @@ def sentence(path: Path, error: Exception, is_open: bool = True) -> StoreError:
 
 def damaged(path: Path, told: str, is_open: bool = True) -> StoreError:
     """Return the error of a damaged store; one that cannot be opened cannot be repaired either."""
-    todo = "Repair it (genus mail repair), restore" if is_open else "Restore"
+    todo = "repair it (genus mail repair), restore" if is_open else "restore"
     return StoreError(
-        f"{path} is not a store, or it is damaged: {told}. {todo} it from a copy, or move it away "
-        "and learn the mail again."
+        f"{path} is not a store, or it is damaged: {told}. If it is no store, name another file. "
+        f"If it is one, {todo} it from a copy, or move it away and learn the mail again."
     )
 
 

@@ -11,6 +11,7 @@ from genus.studio.session import Session
 
 MAIN = ("accuracy", "log loss")  # scores that are always shown
 MOST_TARGETS = 500  # columns to choose from
+LOOK = 20_000  # rows whose values are counted
 FEW, MANY = 30, 1_000  # most distinct values of a likely target, and of any suitable one
 
 
@@ -132,7 +133,7 @@ def possible_targets(table: Any) -> list[dict[str, Any]]:
     import pyarrow.compute as pc
 
     found = []
-    head = table.slice(0, 20_000)
+    head = table.slice(0, LOOK)
     for i, name in enumerate(table.column_names[:MOST_TARGETS]):
         column = head.column(name)
         try:
@@ -140,7 +141,7 @@ def possible_targets(table: Any) -> list[dict[str, Any]]:
         except (ValueError, NotImplementedError):
             continue
         some = [shown.name(value.as_py(), 24) for value in values[:4]]
-        warning = unsuited(len(values), len(column) - column.null_count)
+        warning = unsuited(len(values), len(column) - column.null_count, len(table) > len(head))
         found.append(
             {
                 "column": i,
@@ -155,14 +156,19 @@ def possible_targets(table: Any) -> list[dict[str, Any]]:
     return sorted(found, key=lambda one: (not one["suits"], one["distinct"] > FEW))
 
 
-def unsuited(distinct: int, rows: int) -> str:
-    """Say why a column is a poor target; an empty string if it is a good one."""
+def unsuited(distinct: int, rows: int, is_part: bool = False) -> str:
+    """Say why a column is a poor target; an empty string if it is a good one.
+
+    The numbers are of the first rows only if `is_part` is true.
+    """
     if distinct < 2:
-        return "It has fewer than two values, so there is nothing to predict."
+        where = f" in the first {LOOK:,} rows" if is_part else ""
+        return f"It has fewer than two values{where}, so there is nothing to predict."
     if distinct == rows and rows > FEW:
         return "Every row has a different value, like an identifier. No model can predict it."
     if distinct > max(rows / 2, 2):
         return "Most rows have their own value. The studio predicts classes, not numbers or names."
     if distinct > MANY:
-        return f"It has {distinct:,} values. The studio predicts classes, not numbers."
+        least = "at least " if is_part else ""
+        return f"It has {least}{distinct:,} values, and the studio suits targets with up to {MANY}."
     return ""

@@ -46,7 +46,7 @@ def told(session: Session, listed: Any) -> list[dict[str, Any]]:
 
 
 def judge(session: Session, message: str, column: int) -> dict[str, Any]:
-    """Return the probabilities of a message, and the contribution of each word to the log-odds."""
+    """Return the probabilities of a message, and what its strongest words contribute."""
     message = message[:LONGEST].encode("utf-8", "replace").decode()
     if session.text is not None:
         return by_text_model(session, message)

@@ -48,11 +48,11 @@ class NumberCodes:
 
 @dataclass(frozen=True, eq=False)
 class NameCodes:
-    """Codes of categories: 0 if missing, one for each of the `names`, and two for all others.
+    """Codes of categories: 0 is missing, 1 to n are the n `names`, and n + 1 and n + 2 all others.
 
-    An unseen category gets the code before the last, which stands for the others in counts of
-    pairs. It gets the last code if it has, by chance, the hash of a `known` category: the plan then
-    takes it for known, so it is not one of the others, and no pair with it was counted.
+    An unseen category gets n + 1, which stands for the others in counts of pairs. But if it has, by
+    chance, the hash of a `known` category, it gets n + 2: the plan takes it for known, so it is not
+    one of the others, and no pair with it was counted.
     """
 
     names: Axis

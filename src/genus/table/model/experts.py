@@ -239,7 +239,8 @@ def log_shares(binned: Binned) -> Array:
 def parents(binned: Binned, shares: Array) -> Parents:
     """Solve the expert of parents: the table of log p(v|u,k) for bins v and u of two columns.
 
-    The shares are shrunk towards p(v|k), and the diagonal of the table is log p(u|k).
+    p(v|u,k) is shrunk towards p(v|k), whose logarithms are `shares`. The diagonal of the table is
+    log p(u|k).
     """
     B, K = binned.size, len(binned.weights)
     given = binned.pairs.transpose(1, 2, 0) + BACK_OFF * np.exp(shares[:B])

@@ -57,7 +57,9 @@ def readable_files(
         except TableError as error:
             warn(f"{path} is left out. {error}")
     if not sound:
-        raise TableError(f"None of the files of {given[0]} can be read; see the warnings.")
+        raise TableError(
+            "None of the given files can be read; the warnings say why. Give one that can be read."
+        )
     return sound
 
 

@@ -161,7 +161,10 @@ def teaching_weights(weight: Array, known: NDArray[np.bool_]) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Selected:
-    """The counts of selected words; `chosen` marks the words `here`, which occur in the texts."""
+    """The counts of selected words.
+
+    `chosen` marks those of them that occur in the texts, and `here` holds these.
+    """
 
     counts: Tally
     chosen: NDArray[np.bool_]
