@@ -16,6 +16,7 @@ from genus.plots.style import (
     as_file,
     axes,
     colours,
+    legend,
     library,
     look,
     marker,
@@ -81,7 +82,7 @@ class LearningCurveDisplay:
         )
         for own in self.axes_:
             if own.get_legend_handles_labels()[1]:
-                own.legend()
+                legend(own)
         return self
 
     def _draw(self, ax: Any, measure: str, options: dict[str, Any]) -> None:
@@ -108,6 +109,7 @@ class LearningCurveDisplay:
             ax.yaxis.set_major_formatter(library("matplotlib.ticker").PercentFormatter(1))
         if measure == "log_loss" and highest > 5 * max(lowest, 1e-3):
             ax.set_yscale("log")
+            ax.set_ylim(lowest / 5, 2 * highest)
         else:
             ax.set_ylim(0, max(1.1 * highest, 0.01))
         crossing = self.comparison.advice.crossings.get(measure)
@@ -161,5 +163,5 @@ class NormalityDisplay:
         ends = [0, most]
         self.ax_.plot(ends, ends, color=colours()["axis"], linewidth=0.8, linestyle=":")
         self.ax_.set(xlabel="expected distance, if normal", ylabel="distance of rows from the mean")
-        self.ax_.legend()
+        legend(self.ax_)
         return self
