@@ -209,10 +209,12 @@ def sentence(path: Path, error: Exception, is_open: bool = True) -> StoreError:
 
 def damaged(path: Path, told: str, is_open: bool = True) -> StoreError:
     """Return the error of a damaged store; one that cannot be opened cannot be repaired either."""
-    todo = "repair it (genus mail repair), restore" if is_open else "restore"
+    todo = "restore it from a copy, or move it away and learn the mail again."
     return StoreError(
-        f"{path} is not a store, or it is damaged: {told}. If it is no store, name another file. "
-        f"If it is one, {todo} it from a copy, or move it away and learn the mail again."
+        f"The store {path} is damaged: {told}. Repair it (genus mail repair), {todo}"
+        if is_open
+        else f"{path} is not a store, or it is damaged: {told}. If it is no store, name another "
+        f"file. If it is one, {todo}"
     )
 
 
