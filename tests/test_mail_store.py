@@ -455,7 +455,7 @@ def test_a_damaged_number_of_lessons_is_said_to_be_one(tmp_path: Path, number: o
             lambda: spam_filter.learn([message(0)], True),
             lambda: spam_filter.forget([message(0)]),
         ):
-            with pytest.raises(StoreError, match="The store .* is damaged"):
+            with pytest.raises(StoreError, match=r"The store .* is damaged"):
                 use()
 
 
