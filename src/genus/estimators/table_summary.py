@@ -112,9 +112,10 @@ class Summary:
         for name, note in self.left_out.items():
             lines.append(f"{flat(name)[:width]:{width}}  -                          {note}")
         if self.experts:
-            lines += ["", "expert            weight  log loss by itself"]
+            width = max(16, *map(len, self.experts))
+            lines += ["", f"{'expert':{width}}  weight  log loss by itself"]
             lines += [
-                f"{flat(name)[:16]:16}  {weight:+6.3f}  {loss:8.4f}".replace("     nan", "       -")
+                f"{name:{width}}  {weight:+6.3f}  {loss:8.4f}".replace("     nan", "       -")
                 for name, (weight, loss) in self.experts.items()
             ]
         return "\n".join(lines)

@@ -551,9 +551,9 @@ class Gaussian:
             given = given or self.pooled > 0 or self.form is not None
             if divisor[k] <= 0 or not (variances[k].any() or given):
                 raise SingularCovarianceError(
-                    f"y has only 1 sample in class {label}, or all its rows are the same. A "
-                    f"full covariance of {n} features needs {n + 1} rows that differ. "
-                    f"{self._remedy(pooled)}"
+                    f"y has only 1 sample in class {label}, or all its rows are the same: class "
+                    f"{show(label)} has {weights[k]:g} row{'s' * (weights[k] != 1)}, and a full "
+                    f"covariance of {n} features needs {n + 1} that differ. {self._remedy(pooled)}"
                 )
             covariance: Covariance
             if self.estimator is not None:

@@ -1,10 +1,10 @@
 """A linear expert over all columns of a wide table, solved from the sample of rows.
 
-Pairs of cells are counted for about a hundred columns at most, and for fewer if there are many
-classes. If a table has more columns, the experts of pairs do not see all of them. The product of
-families sees them all, but if several columns hold the same information, it counts this several
-times. This expert sees all columns, and how they depend on each other. It is linear discriminant
-analysis of the rows in the sample, with a shrunk covariance:
+Pairs of cells are counted for 111 columns of numbers at most, and for fewer if there are many
+classes. If a table has more, none of them is counted in pairs. The product of families sees them
+all, but if several columns hold the same information, it counts this several times. This expert
+sees all columns, and how they depend on each other. It is linear discriminant analysis of the rows
+in the sample, with a shrunk covariance:
 
     x|k ~ N(μ_k, Σ),   Σ = S + λI,   S = AᵀA / (N - K)
 
