@@ -552,8 +552,8 @@ class Gaussian:
             if divisor[k] <= 0 or not (variances[k].any() or given):
                 raise SingularCovarianceError(
                     f"y has only 1 sample in class {label}, or all its rows are the same: class "
-                    f"{show(label)} has {weights[k]:g} row{'s' * (weights[k] != 1)}, and a full "
-                    f"covariance of {n} features needs {n + 1} that differ. {self._remedy(pooled)}"
+                    f"{show(label)} has {weights[k]:g} {'row' if weights[k] == 1 else 'rows'}, "
+                    f"and a full covariance of {n} features needs {n + 1} that differ. {self._remedy(pooled)}"
                 )
             covariance: Covariance
             if self.estimator is not None:
