@@ -553,7 +553,8 @@ class Gaussian:
                 raise SingularCovarianceError(
                     f"y has only 1 sample in class {label}, or all its rows are the same: class "
                     f"{show(label)} has {weights[k]:g} {'row' if weights[k] == 1 else 'rows'}, "
-                    f"and a full covariance of {n} features needs {n + 1} that differ. {self._remedy(pooled)}"
+                    f"and a full covariance of {n} features needs {n + 1} that differ. "
+                    f"{self._remedy(pooled)}"
                 )
             covariance: Covariance
             if self.estimator is not None:
