@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -55,7 +55,10 @@ class Pairs:
                 for axis, start, end in zip(keys, starts[:-1], starts[1:], strict=True)
             )
             at = np.flatnonzero(used)
-            counts = counts[:, at[:, None], at]
+            kept = np.empty((len(counts), len(at), len(at)))
+            for own, of_class in zip(kept, counts, strict=True):
+                own[:] = of_class.take(at, 0).take(at, 1)
+            counts = kept
         return cls(classes, keys, counts)
 
     @cached_property
@@ -154,23 +157,24 @@ class Pairs:
         classes = labels.union(self.classes, other.classes, "classes")
         keys, mine, theirs = merge_slots(self, other)
         size = int(slots(keys)[-1])
-        shape = (len(classes), size, size)
-
-        def block(pairs: Pairs, at: NDArray[np.intp]) -> Any:
-            rows = labels.positions(pairs.classes, classes)
-            return rows[:, None, None], at[:, None], at
-
-        if self.counts.shape == shape:
-            if other.counts.shape == shape:
-                return Pairs.of(classes, keys, operation(self.counts, other.counts))
-            out = self.counts.copy()
-        else:
-            out = np.zeros(shape)
-            if len(self.classes):
-                out[block(self, mine)] = self.counts
-        here = block(other, theirs)  # outside of it, the operation is with zero
-        out[here] = operation(out[here], other.counts)
+        out = np.empty((len(classes), size, size))
+        both = self._by_class(classes, mine, size), other._by_class(classes, theirs, size)
+        for of_class, one, two in zip(out, *both, strict=True):
+            of_class[:] = operation(one, two)
         return Pairs.of(classes, keys, out)
+
+    def _by_class(self, classes: Axis, at: NDArray[np.intp], size: int) -> Iterator[Array]:
+        """Yield the counts of each of `classes`, (size, size); slot v is moved to at[v]."""
+        source = np.full(size, len(at))  # beyond the last slot all counts are zero
+        source[at] = np.arange(len(at))
+        is_same = np.array_equal(at, np.arange(size))
+        for k in labels.find(classes, self.classes):
+            if k < 0:
+                yield np.zeros((size, size))
+            elif is_same:
+                yield self.counts[k]
+            else:
+                yield np.pad(self.counts[k], (0, 1)).take(source, 0).take(source, 1)
 
 
 def slots(keys: tuple[Axis, ...]) -> NDArray[np.int64]:
