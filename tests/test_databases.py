@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from ibis.expr.types import Table
+from sklearn.covariance import LedoitWolf
 
 import genus
 from genus import (
@@ -21,6 +22,7 @@ from genus import (
     Discretizer,
     GammaNB,
     GaussianNB,
+    LinearDiscriminantAnalysis,
     MultinomialNB,
     PoissonNB,
     TableClassifier,
@@ -79,6 +81,11 @@ GROUPED: dict[str, tuple[Any, list[str]]] = {
 READ: dict[str, tuple[Any, list[str] | None]] = {
     "GammaNB": (GammaNB(), ["part"]),
     "GDA ledoit-wolf": (GDA(shrinkage="ledoit-wolf"), ["b", "part"]),
+    "GDA auto": (GDA("auto"), ["b", "part"]),
+    "covariance estimator": (
+        LinearDiscriminantAnalysis("lsqr", covariance_estimator=LedoitWolf()),
+        ["b", "part"],
+    ),
     "CategoricalNB in bins": (CategoricalNB(bins=Discretizer(n_bins=4)), COUNTS),
     "TextClassifier": (TextClassifier(), ["text"]),
     "TableClassifier": (TableClassifier(), None),

@@ -200,7 +200,7 @@ class Gaussian:
     @property
     def needs(self) -> Needs | None:
         """The sums to request from a database, up to second moments; None if more are needed."""
-        if self.quartic or "sample" in self.counting:
+        if self.quartic or not self.counting.keys().isdisjoint(("sample", "rows")):
             return None
         return Needs(squares="columns" if self.structure == "diagonal" else "pairs")
 
