@@ -87,8 +87,8 @@ def summary(pairs: Sequence[Pair]) -> Iterator[str]:
     groups: tuple[tuple[str, Sequence[Pair], int, float], ...] = (
         ("{} sets that are also in Figure 1 of the paper", ours, 1, AHEAD),
         ("{} other sets", others, 1, AHEAD),
-        ("All {} sets, if 80 % confidence counts as a lead", pairs, 1, 0.8),
-        ("All {} sets, if only 95 % confidence counts as a lead", pairs, 1, 0.95),
+        ("All {} sets, if a lead needs 80 % confidence", pairs, 1, 0.8),
+        ("All {} sets, if a lead needs 95 % confidence", pairs, 1, 0.95),
         ("All {} sets, against logistic regression with a penalty, C=1", pairs, 2, AHEAD),
     )
     for which, chosen, other, sure in groups:
