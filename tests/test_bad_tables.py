@@ -122,7 +122,7 @@ def test_names_that_differ_only_in_case_are_told(tmp_path):
 def test_a_first_line_with_empty_names_is_not_said_to_be_missing(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(",,y\n" + "".join(f"{i},{i % 7},{'uv'[i % 2]}\n" for i in range(ROWS)))
-    with pytest.raises(TableError, match=r"has the name 'y', but the names of other .* empty"):
+    with pytest.raises(TableError, match=r"contains 'y', but was read as a row, .* are empty"):
         plain().fit(path, target="y")
     with pytest.raises(TableError, match="seems to have no header line"):
         plain().fit(path, target="z")
@@ -266,7 +266,7 @@ def test_a_folder_is_all_its_tables_or_none(tmp_path):
 def test_a_target_of_a_million_values_is_refused(kind):
     values = pa.array(np.arange(1_000_000) * 3)
     target = values.cast(pa.string()) if kind == "text" else values
-    words = "identifies rows" if kind == "text" else "whole numbers"
+    words = "identify rows" if kind == "text" else "whole numbers"
     table = pa.table({"a": np.arange(1_000_000) % 7, "y": target})
     with pytest.raises(TableError, match=words):
         plain().fit(table, target="y")

@@ -369,7 +369,7 @@ def test_rows_that_time_leaves_unpredicted_are_named(tmp_path):
         ({"time": [7] * 300}, "three or more different times"),
         ({"time": [None, *range(299)]}, "1 of 300 rows have no time in 'time', such as row 0"),
         ({"time": [1, 2]}, "time has 2 values, but there are 300 rows"),
-        ({"groups": "who", "folds": "loo"}, "folds must be a number of 2 or more"),
+        ({"groups": "who", "folds": "loo"}, "folds must be a whole number of 2 or more"),
     ],
 )
 def test_folds_that_cannot_be_made(options, words):

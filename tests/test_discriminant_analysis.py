@@ -161,7 +161,7 @@ def test_singular_data_run_with_a_warning():
     one_hot = np.hstack([np.eye(3)[np.arange(100) % 3], X[:, :3]])
     for singular in X, one_hot, X[:15], np.hstack([X, X**2, X]):
         labels = y[: len(singular)]
-        with pytest.warns(SingularCovarianceWarning, match="It was shrunk by") as told:
+        with pytest.warns(SingularCovarianceWarning, match="The matrix was shrunk by") as told:
             model = LinearDiscriminantAnalysis().fit(singular, labels)
         assert len(told) == 1
         assert told[0].message.shrinkage == model.shrinkage_ > 0

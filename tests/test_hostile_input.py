@@ -80,7 +80,7 @@ def test_wide_integers_with_holes_are_different_categories(kind):
 
 def test_integers_beyond_64_bits_are_refused_with_a_way_out():
     for wide in (2**70, np.int64(2**60), 2**60):
-        with pytest.raises(ValueError, match=r"Column 0 .*Convert it to text"):
+        with pytest.raises(ValueError, match=r"Column 0 .*Convert the whole column to text"):
             CategoricalNB().fit(np.array([[wide], [0.5], [1]], dtype=object), [0, 1, 1])
 
 

@@ -59,7 +59,9 @@ class Explanation:
     ) -> str:
         """Return the largest contributions of one row for a class against another, as text.
 
-        By default, `label` is the most probable class, and `against` the next most probable.
+        At most `most` terms are listed; the others are summed. By default, `label` and `against`
+        are the two most probable classes; if one is given, the other is the most probable of the
+        rest.
         """
         title, lines = self._told(row, most, label, against)
         width = max((len(name) for name, _ in lines), default=0)
@@ -179,7 +181,10 @@ class TableExplanation(Explanation):
     def strongest_words(
         self, column: str, row: int, label: Any, against: Any
     ) -> list[tuple[str, float]]:
-        """Return a column's strongest words and a rest, which add up to its contribution."""
+        """Return lines (name, log-odds): a text's strongest words, its other words, a remainder.
+
+        The lines add up to the column's contribution; a remainder of at most 0.0005 is left out.
+        """
         found = self.word_log_odds(column, row, label, against)
         lines = [(visible(word), odds) for word, odds in found[:MOST_WORDS]]
         if len(found) > MOST_WORDS:
@@ -229,7 +234,7 @@ class TextExplanation(Explanation):
 
 
 def indented(name: str) -> str:
-    """Return a name indented by em spaces, if it is by spaces, which browsers leave out."""
+    """Replace an indent of four spaces, which browsers leave out, by two em spaces."""
     return name.replace("    ", "\u2003\u2003", 1) if name.startswith("    ") else name
 
 

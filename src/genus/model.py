@@ -130,7 +130,7 @@ class Model:
     __hash__ = None  # type: ignore[assignment]
 
     def forget(self, other: Model) -> Model:
-        """Return this model without some of its rows, and without rounding errors.
+        """Return this model without the rows of `other`, and without rounding errors.
 
         Raise ImpossibleError if the model cannot have counted these rows. A family whose sums
         depend on each other removes rounding errors itself, in `settled`.
@@ -171,8 +171,8 @@ class Model:
                 describe(theirs, other.width, mine, self.width),
             ]
             raise ValueError(
-                f"The two models count differently and cannot be merged: one has {told[0]}, the "
-                f"other {told[1]}. Fit both with the same columns and options."
+                "The two models count differently, so they cannot be merged or subtracted: one has "
+                f"{told[0]}, the other {told[1]}. Fit both with the same columns and options."
             )
         with np.errstate(over="ignore", invalid="ignore"):
             statistics = operation(self.statistics, other.statistics)
@@ -321,7 +321,10 @@ class Model:
     def sample(
         self, n: int, chosen: Codes | None, rng: np.random.Generator
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Draw n rows and their labels, of the classes `chosen` or, if None, according to p(y)."""
+        """Draw n rows and their labels.
+
+        `chosen` (n,) are positions of classes; None draws the classes from p(y).
+        """
         k = rng.choice(len(self.classes), size=n, p=self.prior) if chosen is None else chosen
         drawn = {
             int(one): self.family.sample(self.parameters, int(one), int((k == one).sum()), rng)
@@ -350,7 +353,7 @@ class Model:
         """Return p(y|x), (m, K), of each row by the model of all other rows.
 
         X, y and weight are the rows that this model has counted, y as positions in `classes`.
-        `progress` is called with the number of rows that are done.
+        `progress` is called with the number of rows done since its last call.
         """
         m = len(y)
         w = np.ones(m) if weight is None else weight
@@ -456,7 +459,7 @@ def counting_as(family: Family, counting: Mapping[str, Any]) -> Family:
 def describe(
     counting: Mapping[str, Any], width: int, other: Mapping[str, Any], other_width: int
 ) -> str:
-    """Describe what a model counts, for errors; if families are equal, only the difference."""
+    """Describe what a model counts, for errors; only the difference if family and width agree."""
     if counting["family"] == other["family"] and width == other_width:
         return ", ".join(f"{k}={v}" for k, v in counting.items() if other.get(k) != v)
     options = "".join(f", {k}={v}" for k, v in counting.items() if k != "family")

@@ -34,11 +34,11 @@ class ColumnFamily:
     """A family that can model a column of a table.
 
     `kind` is the kind of column, `path` the import path of the family, and `options` its arguments.
-    The family is a candidate for columns for which `suits` returns True. `suits` is called with the
-    column's `kind`, its number of `distinct` values and, for numbers, the `least`, the `largest`
-    and whether all are `whole`. The family models numbers from `least` (not included if `is_open`)
-    to `most`, and only whole numbers if `whole`. If it is chosen automatically, and not requested
-    by name, it also gets the options `chosen`.
+    The family is a candidate for columns for which `suits` returns True. `suits` is called with an
+    object that has the column's `kind`, its number of `distinct` values and, for numbers, the
+    `least`, the `largest` and whether all are `whole`. The family models numbers from `least` (not
+    included if `is_open`) to `most`, and only whole numbers if `whole`. If it is chosen
+    automatically, and not requested by name, it also gets the options `chosen`.
     """
 
     kind: str

@@ -43,7 +43,7 @@ class Stage(HasLabelCol, HasPredictionCol, HasProbabilityCol):  # type: ignore[m
     featuresCol: Any = Param(
         Params._dummy(),
         "featuresCol",
-        "a column of vectors; by default all columns are read",
+        "a column of vectors; by default all columns except the label and the weight are read",
         TypeConverters.toString,
     )
     weightCol: Any = Param(

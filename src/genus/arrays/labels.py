@@ -146,8 +146,8 @@ def union(a: Axis, b: Axis, what: str) -> Axis:
         return a
     if kind(a) != kind(b):
         raise ValueError(
-            f"The {what} are {kind(a)} on one side ({show(a[0])}, …) and {kind(b)} on the other "
-            f"({show(b[0])}, …). Convert one of them first."
+            f"The {what} are of different kinds: {kind(a)} on one side ({show(a[0])}, …), "
+            f"{kind(b)} on the other ({show(b[0])}, …). Convert one side first."
         )
     if not needs_care(a, b):
         if a.dtype.kind not in "iuf":

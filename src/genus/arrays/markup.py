@@ -10,7 +10,7 @@ STYLE = "text-align:left;font-variant-numeric:tabular-nums"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "") -> str:
-    """Return an HTML table; floats have four digits, and missing values are empty cells.
+    """Return an HTML table; floats have four decimals, and missing values are empty cells.
 
     >>> table(["a"], [["<b>"], [0.5], [None]])  # doctest: +ELLIPSIS
     '<table ...><thead><tr><th ...>a</th></tr></thead><tbody><tr><td ...>&lt;b&gt;</td></tr>...'

@@ -1,6 +1,6 @@
 """Sum a matrix by class and score its rows, with the kernel's function for its layout.
 
-A matrix is a dense array of any real dtype and order, a SciPy CSR matrix, or some of its rows.
+A matrix is a dense array of any real dtype and order, a SciPy CSR matrix, or `SparseRows`.
 Counting and scoring read it without a copy and in its own dtype.
 """
 
@@ -239,7 +239,10 @@ def class_weights(y: Codes, weight: Array | None, n_classes: int) -> Array:
 def sum_columns(
     X: Matrix, y: Codes, weight: Array | None, n_classes: int, *, nonnegative: bool
 ) -> tuple[Array, Array]:
-    """Return Σw x, and Σw of missing values, by class and column, (K, n) each."""
+    """Return Σw x, and Σw of missing values, by class and column, (K, n) each.
+
+    If no value is missing, the second array is (0, n).
+    """
     if is_sparse(X):
         total, missing, invalid = sum_columns_csr(
             *SparseRows.of(X).parts, X.shape[1], y, weight, n_classes, nonnegative, threads()
@@ -253,7 +256,10 @@ def sum_columns(
 def count_above(
     X: Matrix, y: Codes, weight: Array | None, n_classes: int, threshold: float
 ) -> tuple[Array, Array]:
-    """Return Σw 1{x > threshold}, and Σw of missing values, by class and column, (K, n) each."""
+    """Return Σw 1{x > threshold}, and Σw of missing values, by class and column, (K, n) each.
+
+    If no value is missing, the second array is (0, n).
+    """
     if is_sparse(X) and threshold >= 0:
         ones, missing, invalid = count_above_csr(
             *SparseRows.of(X).parts, X.shape[1], y, weight, n_classes, threshold, threads()

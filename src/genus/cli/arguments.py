@@ -78,7 +78,7 @@ class FoldsOrLoo(click.ParamType[Any]):
         if str(value) == "loo":
             return "loo"
         if not str(value).isdecimal() or int(value) < 2:
-            self.fail(f"{value!r} is neither a number of 2 or more nor loo.", param, ctx)
+            self.fail(f"{value!r} is neither a whole number of 2 or more nor loo.", param, ctx)
         return int(value)
 
 
@@ -183,8 +183,8 @@ threshold = click.option(
 costs = click.option(
     "--costs",
     type=Costs(),
-    help="Costs of wrong decisions as CLASS:DECISION=COST, such as good:bad=1,bad:good=5; the "
-    "others cost 1. The class with the lowest expected cost is chosen.",
+    help="Costs of wrong decisions as TRUE:DECIDED=COST, such as good:bad=1,bad:good=5. Wrong "
+    "decisions that are not listed cost 1. The class with the lowest expected cost is chosen.",
 )
 force = click.option(
     "--force",

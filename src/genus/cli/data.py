@@ -41,7 +41,7 @@ def opened(
 
 
 def place(data: str, encoding: str, folder: str) -> str:
-    """Return a path to DATA: the original, or a copy."""
+    """Return DATA unchanged, or the path of a copy of it: of stdin, a pipe or a recoded file."""
     from genus.table import TableError
     from genus.table.read.packing import is_pipe, spooled
 
@@ -50,7 +50,7 @@ def place(data: str, encoding: str, folder: str) -> str:
         path = spooled(path)
     if os.path.isfile(path):
         refuse_model(path, data)
-        return path if encoding in READ_BY_DUCKDB else recoded(path, encoding, folder)
+        return path if encoding in READ_BY_DUCKDB else recoded(path, shown(data), encoding, folder)
     if encoding not in READ_BY_DUCKDB:
         raise TableError(
             f"Only single files can be read in the encoding {encoding}. Convert the files with "
@@ -59,10 +59,15 @@ def place(data: str, encoding: str, folder: str) -> str:
     return path
 
 
+def shown(data: str) -> str:
+    """Return DATA as messages name it."""
+    return "stdin" if data == STDIN else data
+
+
 def as_given(text: str, names: Mapping[str, str]) -> str:
     """Replace the paths of copies in a text by the names that the user gave."""
     for path, name in names.items():
-        text = text.replace(path, "stdin" if name == STDIN else name)
+        text = text.replace(path, shown(name))
     return text
 
 
@@ -74,7 +79,7 @@ def spool(folder: str) -> str:
     return path
 
 
-def recoded(path: str, encoding: str, folder: str) -> str:
+def recoded(path: str, name: str, encoding: str, folder: str) -> str:
     """Return the path of a copy in UTF-8, for a file in an encoding that DuckDB cannot read."""
     from genus.table import TableError
 
@@ -88,7 +93,7 @@ def recoded(path: str, encoding: str, folder: str) -> str:
         ):
             shutil.copyfileobj(given, file)
     except UnicodeError as error:
-        raise TableError(f"{path} is not {encoding}: {error}. Try another --encoding.") from None
+        raise TableError(f"{name} is not {encoding}: {error}. Try another --encoding.") from None
     return file.name
 
 
@@ -98,8 +103,9 @@ def refuse_model(path: str, name: str) -> None:
     from genus.table import TableError
 
     if is_model(path):
-        told = "stdin" if name == STDIN else name
-        raise TableError(f"{told} is a model, but data is expected here. MODEL comes before DATA.")
+        raise TableError(
+            f"{shown(name)} is a model, but data is expected here. MODEL comes before DATA."
+        )
 
 
 def stem(data: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Turn every error into one sentence on stderr and an exit code."""
+"""Turn every error into a message on stderr and an exit code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NO_MEMORY = re.compile(  # errors of libraries that do not raise MemoryError
 
 
 class Commands(click.Group):
-    """Commands in the order in which they were added; their errors are single sentences."""
+    """Commands in the order in which they were added; their errors become messages on stderr."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
@@ -68,7 +68,7 @@ def sentences(ctx: click.Context) -> Iterator[None]:
 
 
 def sentence(error: Exception) -> str:
-    """Return the sentence for an error; an unexpected error is reported as a bug."""
+    """Return the message for an error, in one line; an unexpected error is reported as a bug."""
     if isinstance(error, MemoryError) and str(error).startswith(TOO_LITTLE):
         return str(error)
     if isinstance(error, MemoryError) or NO_MEMORY.search(str(error)):
@@ -142,8 +142,7 @@ class Interruption:
 def keep_streams() -> None:
     """Open standard streams that the caller has closed, so that no other file takes their place.
 
-    They cannot be read from. Writing to stdout is then an error, but messages to stderr are
-    discarded.
+    Then stdin is empty, writing to stdout is an error, and messages to stderr are discarded.
     """
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         if getattr(sys, name) is None:

@@ -116,7 +116,7 @@ def by_folds(
     encoding: str,
     honest: dict[str, Any],
 ) -> Any:
-    """Return the out-of-fold predictions for each row of a table."""
+    """Return out-of-fold predictions for labelled rows; with --time, not for the earliest ones."""
     from genus.cli.data import opened
     from genus.cli.errors import say
     from genus.cli.fitting import classifier

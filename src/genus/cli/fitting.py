@@ -21,7 +21,8 @@ MOST_JUDGED = 20_000  # columns of a model that is refitted for each fold
     "-o",
     "--output",
     type=File("MODEL"),
-    help="The model file.  [default: DATA's name with .genus; model.genus if there are several]",
+    help="The model file.  [default: the name of DATA with .genus if DATA is one file, else "
+    "model.genus]",
 )
 @arguments.families
 @arguments.ignore

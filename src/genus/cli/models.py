@@ -16,7 +16,8 @@ SUFFIX = ".genus"
 def is_model(path: str) -> bool:
     """Return whether a file seems to be a model, by its suffix or its first bytes.
 
-    A safetensors file begins with the length of its header, eight bytes, and an opening brace.
+    A safetensors file begins with the length of its header, as eight bytes; the header begins with
+    an opening brace.
     """
     if path.endswith(SUFFIX):
         return True

@@ -89,7 +89,10 @@ def predicted(
 
 
 def refuse_new(source: Any, model: Any, force: bool) -> None:
-    """Raise an error if half of a column's values are unseen; only warn if `force` is true."""
+    """Raise an error if most categories of a column are unexpectedly new; if `force`, only warn.
+
+    Also warn if at least half of a column's numbers are outside the range that the model has seen.
+    """
     from genus.cli.errors import say
     from genus.table import Frame, TableError
     from genus.table.drift import ENOUGH, HALF, of_frame

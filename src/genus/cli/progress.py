@@ -40,7 +40,7 @@ def rows_passing(what: str, of: Any) -> Iterator[Callable[[int], None]]:
 
 @contextmanager
 def points_passing(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a progress bar; yield a function that takes the points done and their total."""
+    """Show a progress bar; yield a function that takes the newly done points and the total."""
     if not sys.stderr.isatty():
         yield lambda points, total: None
         return

@@ -32,8 +32,8 @@ BATCH = 1 << 16  # rows
 def sample(model: str, number: int, output: str, label: str | None, seed: int | None) -> None:
     """Draw new rows from a model.
 
-    A sample does not protect privacy. The words of texts are drawn one by one, so no text of the
-    data is repeated, but rare words, categories and numbers may be those of a single row.
+    A sample does not protect privacy. The words of texts are drawn one by one, so no text is copied
+    as a whole, but rare words, categories and numbers may be those of a single row.
 
     \b
     Example:

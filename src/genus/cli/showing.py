@@ -28,8 +28,8 @@ def show(model: str, as_json: bool, columns: tuple[str, ...]) -> None:
     Lists the columns: `moves` is the mean absolute contribution of a column to the log-odds.
     `bits` is the gain of a column: how much information about the class it gives, as its family
     models it, in bits per row. With --column, shows the contribution of a column to the log-odds
-    for each category or range of numbers: the mean over its rows, and the range of the middle 80 %
-    of them.
+    for each category or range of numbers: the mean over the rows with such a value, and the range
+    of the middle 80 % of these rows.
 
     \b
     Examples:

@@ -51,9 +51,9 @@ def studio(
     Opens a page that shows columns, scores and rows, and what each column contributes to the
     prediction of a row. There you can change the families of columns, and forget or relabel rows;
     the model and its scores are updated. Without DATA, drop a file on the page. Only this machine
-    can reach the page, unless --host is given. The studio writes what you export and a journal of
-    your changes: if you start the command again, it resumes where you were. --fresh starts over. It
-    writes to a mail store only with --write.
+    can reach the page, unless --host is given. The studio keeps a journal of your changes: if you
+    start the command again, it resumes where you were, unless --fresh is given. It changes the mail
+    store only with --write.
 
     \b
     Examples:
@@ -126,7 +126,7 @@ def studio(
         if number > 1:
             say("Another studio was started with the same command. The two do not share changes.")
         if changes:
-            say(f"It resumes the last session, with changes: {changes}. --fresh starts over.")
+            say(f"This studio resumes the last session (changes: {changes}). --fresh starts over.")
         say("Press Ctrl-C to stop.")
         if not no_browser:
             webbrowser.open(said)
@@ -140,7 +140,7 @@ def studio(
 def free_journal(stack: Any, known: list[str], fresh: bool) -> tuple[Any, int]:
     """Return a command's first journal that no other server uses, and its number.
 
-    `stack` keeps the journal's lock until it is closed.
+    The journal's lock is held until `stack` is closed.
     """
     from itertools import count
 
@@ -177,7 +177,7 @@ def checked(model: Any, path: str, data: tuple[str, ...]) -> Any:
     from genus.estimators.text import TextClassifier
 
     if isinstance(model, TextClassifier) and data:
-        raise click.UsageError("The studio shows a model of texts without data. Give MODEL only.")
+        raise click.UsageError("A model of texts cannot be shown with data. Give MODEL only.")
     if not isinstance(model, TableClassifier | TextClassifier):
         raise ValueError(
             f"{path} is a {type(model).__name__}. The studio shows models of tables and of "

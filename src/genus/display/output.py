@@ -1,4 +1,4 @@
-"""Write rows as CSV, Parquet or JSON lines, by suffix, completely or not at all."""
+"""Write rows as CSV, Parquet, Arrow or JSON lines, by suffix, completely or not at all."""
 
 from __future__ import annotations
 
@@ -65,7 +65,11 @@ def rows_to(path: str, schema: Any) -> Iterator[Write]:
 
 @contextmanager
 def rows_with_lines_to(path: str, schema: Any, lines: Lines) -> Iterator[Write]:
-    """Open a file for CSV lines with columns appended; yield a function that writes batches."""
+    """Open a file for the given CSV `lines`, unchanged but with new columns appended.
+
+    Yield a function that takes batches of the same rows, each with the columns of the lines and
+    the new columns after them.
+    """
     delimiter, given = lines.delimiter, lines.rows()
     first = lines.columns  # position of the first added column
 
@@ -99,7 +103,8 @@ def format_of(path: str) -> str:
     suffix = os.path.splitext(stem)[1] if packed else suffix
     if packed and FORMATS.get(suffix) in ("parquet", "arrow"):
         raise ValueError(
-            f"{path!r}: {FORMATS[suffix]} is already compressed. Leave out the last suffix."
+            f"{path!r}: only CSV, TSV and JSON lines can be compressed, not {FORMATS[suffix]}. "
+            "Leave out the last suffix."
         )
     if suffix not in FORMATS:
         if os.path.exists(path) and not os.path.isfile(path):

@@ -18,7 +18,7 @@ VECTOR = "x"  # the column that holds the rows of an array
 def opened(data: Any) -> DaskPartitions:
     """Open a data frame, a bag of records or texts, or an array, with or without labels.
 
-    An array with labels is a pair X and y, whose chunks have the same rows.
+    An array with labels is a pair X and y; y is rechunked if its chunks do not match those of X.
     """
     if isinstance(data, tuple):
         return DaskPartitions(zipped(*data))

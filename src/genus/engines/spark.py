@@ -65,7 +65,7 @@ class SparkFrame:
             return int(self.frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
 
     def beginnings(self, rows: int) -> SparkFrame:
-        """Return the first rows of every partition; of files, all rows.
+        """Return a frame of the first rows of every partition; if it reads files, of all rows.
 
         Spark sends all rows of a partition to a worker, even if the worker stops reading, and then
         replaces the worker by another. So Spark itself has to select the rows. Files are read by

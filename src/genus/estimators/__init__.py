@@ -1,4 +1,4 @@
-"""The scikit-learn interface: one file per classifier."""
+"""The scikit-learn interface: all classifiers, and the `Discretizer`."""
 
 from genus.estimators.base import GenerativeClassifier
 from genus.estimators.bernoulli import BernoulliNB

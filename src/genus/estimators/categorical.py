@@ -149,7 +149,7 @@ class CategoricalNB(CategoryClassifier, DiscreteClassifier):
 
     @property
     def bin_edges_(self) -> list[Array | None]:
-        """The inner edges of each column's bins."""
+        """The inner edges of each column's bins; None for a column without bins."""
         bins = self._fitted().family.bins  # type: ignore[attr-defined]
         return [None if c.edges is None else c.edges + bins.shift for c in self._columns_solved]
 

@@ -47,7 +47,7 @@ def leaks(model: Any, rows: float) -> Iterator[str]:
 
 
 def identifiers(model: Any) -> Iterator[str]:
-    """Yield a warning for each column in which many rows have a value of their own."""
+    """Yield a warning for each column in which many rows have a unique value."""
     cells = model.model_.statistics["cells"]
     counts = cells["rows"].sum(axis=0)
     start = 0
@@ -99,7 +99,10 @@ def copied_columns(model: Any) -> Iterator[str]:
 
 
 def standardized(cells: Any) -> Any:
-    """Return centred ranks of length 1, whose dot product is Spearman's correlation."""
+    """Return the centred ranks of the cells of a column, scaled to length 1.
+
+    The dot product of two such vectors is Spearman's correlation.
+    """
     counts = np.bincount(cells)
     rank = (np.cumsum(counts) - counts / 2)[cells]
     rank = rank - rank.mean()
@@ -107,7 +110,10 @@ def standardized(cells: Any) -> Any:
 
 
 def copied_rows(model: Any) -> Iterator[str]:
-    """Yield a warning if rows are repeated, and texts or distinct values rule out chance."""
+    """Yield a warning if rows are repeated, unless they may be equal by chance.
+
+    Chance is ruled out by texts, or by a column in which most values differ.
+    """
     sample = model.model_.statistics["sample"]
     total = float(sample.weights.sum())
     if len(sample) < ENOUGH:

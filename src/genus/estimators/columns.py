@@ -118,7 +118,10 @@ def text_column(schema: Any, names: list[str]) -> str:
     if len(found) == 1:
         return found[0]
     if not found:
-        raise TableError(f"No column holds texts. Columns: {', '.join(map(repr, names[:20]))}.")
+        raise TableError(
+            f"No column holds texts; the columns are {', '.join(map(repr, names[:20]))}. Give a "
+            "table with a column of texts."
+        )
     listed = ", ".join(map(repr, found[:20]))
     raise TableError(f"Several columns hold texts, {listed}. Choose one: columns=[{found[0]!r}].")
 

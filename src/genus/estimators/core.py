@@ -37,7 +37,7 @@ PLAIN = (str, int, float, type(None))  # immutable parameters
 
 
 class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A family, its statistics, and the columns that it reads."""
+    """The family, the model and the columns of a classifier."""
 
     model_: Model
     n_features_in_: int
@@ -74,12 +74,12 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tidy(X), y
 
     def _refuse_empty(self, X: Any, model: Model) -> None:
-        """Raise an error if there is nothing to learn from; X is None if it was read in parts."""
+        """Raise an error if there is nothing to learn from; X is None if it is not at hand."""
         if X is not None:
             refuse_empty_columns(X, self._named)
 
     def _refuse_unsolved(self, model: Model) -> None:
-        """Raise an error if the options leave nothing to predict from."""
+        """Raise an error, or warn, if the options do not suit this model."""
 
     def _ready(
         self, X: Matrix, codes: Codes, classes: NDArray[Any], weight: Array | None
@@ -125,7 +125,7 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Raise an error if options need all rows at once."""
 
     def _closed(self, model: Model) -> Model:
-        """Return the model of all rows without the keys that the options leave out."""
+        """Return the model of all rows without keys, such as words, that the options leave out."""
         return model
 
     def _shards(self, partitions: int) -> int:
@@ -246,7 +246,7 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return replace(model, priors=self._priors(), unexplained=self._unexplained())
 
     def _keep(self, model: Model) -> None:
-        """Store the model, and the current parameters as those that it is solved with.
+        """Store the model, and a copy of the current parameters, with which it is solved.
 
         As in scikit-learn, set_params takes effect at the next `fit` or `partial_fit`.
         """
@@ -267,7 +267,7 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             _ = model.prior, model.parameters
 
     def _columns_known(self, rows: Any) -> Columns:
-        """Return the columns that were fitted, found by name in the table `rows`."""
+        """Return the fitted columns; if they have no names, return all columns of `rows`."""
         if "columns_" in vars(self):
             return self.columns_
         named = getattr(self, "feature_names_in_", None)

@@ -29,7 +29,7 @@ SHOWN = 40  # characters of a value in a message
 class Rows:
     """The classes, ascending, and their numbers of rows, the `weights` (K,).
 
-    `order` (K,) are the positions of the classes in the order in which the user gave them.
+    `order` (K,) is the position of each class in the order in which the user gave them.
     """
 
     classes: Axis
@@ -37,7 +37,7 @@ class Rows:
     order: NDArray[np.intp]
 
     def codes(self, given: list[Any], where: str) -> Codes:
-        """Return the positions of classes; raise an error for a class that `rows` lacks."""
+        """Return the codes of given labels, (m,); raise an error for a class that `rows` lacks."""
         named, codes = labels.factorize(np.asarray(given, dtype=object))
         at = labels.find(named, self.classes)
         if (at < 0).any():
@@ -52,7 +52,7 @@ class Rows:
 
 
 def categories_of(estimator: Any, rows: Rows, counts: Any) -> Tally:
-    """Return the tally of given counts; raise an error if a column has more values than rows."""
+    """Return the tally of given counts; raise an error if a column's sum exceeds a class's rows."""
     names, lines = lines_of(counts)
     if not names:
         raise ValueError("counts has no columns, so there is nothing to learn from.")
@@ -235,7 +235,7 @@ def table_by_class(y: Codes, column: Codes, weight: Array, shape: tuple[int, int
 
 
 def refuse_more_than_rows(counts: Array, rows: Rows, named: list[str]) -> None:
-    """Raise an error if a count, (K, V), exceeds the number of rows."""
+    """Raise an error if a count, (K, V), exceeds the number of rows of its class."""
     above = counts > SLACK * rows.weights[:, None]
     if above.any():
         k, j = np.argwhere(above)[0].tolist()

@@ -55,9 +55,9 @@ class Reading:
     """Which columns to read from a table, and how.
 
     `weights` names a column of weights, `columns` the columns to learn from (None: all others).
-    `progress` is called with the number of rows after each batch. `checkpoint` is a folder that
-    keeps the finished parts. If `known` classes are given, labels are converted to their types. If
-    `is_part` is true, the table is one part of several, and may have no rows.
+    `progress` is called with the number of rows read since its last call. `checkpoint` is a folder
+    that keeps the finished parts. If `known` classes are given, labels are converted to their
+    types. If `is_part` is true, the table is one part of several, and may have no rows.
     """
 
     target: str
@@ -113,7 +113,7 @@ def plan_rows(estimator: Any, rows: Source | Engine, reading: Reading) -> None:
 
 
 def count_here(estimator: Any, source: Source, reading: Reading, first: bool) -> Model:
-    """Return the model of a source that this process reads."""
+    """Count a source in this process, or inside its database; return the model."""
     reading.require(source)
     if reading.checkpoint is not None:
         return count_kept(estimator, source, reading, first)
@@ -162,7 +162,7 @@ def looked(estimator: Any, source: Source, reading: Reading) -> Iterator[Labelle
 
 
 def look_at_some(estimator: Any, source: Source, reading: Reading) -> None:
-    """Decide how columns are read, from some rows of every partition."""
+    """Decide how columns are read, from a sample of rows spread over the partitions."""
     reading.require(source)
     rows = source.look(LOOK)
     seen = reading.labelled(rows)
@@ -269,7 +269,7 @@ def refuse_full_memory(total: Total, rows: int) -> None:
         classes = max(len(model.weights.classes) for _, model in total.parts)
         todo = (
             "Count fewer categories or words: ignore= leaves columns out, and "
-            "TextClassifier(buckets=…) bounds words."
+            "TextClassifier(buckets=…) limits the number of words."
         )
         if classes >= MANY_CLASSES:
             todo = "Merge rare classes into one, or choose a target with fewer classes."
@@ -448,7 +448,7 @@ def finished(part: bytes) -> bytes:
 
 
 def add_parts(parts: Iterable[bytes]) -> bytes:
-    """Return the sum of parts; if one of them is an error, return the error."""
+    """Return the sum of parts; if some are errors or OUTGROWN, return one of these."""
     kept = list(parts)
     odd = [part for part in kept if part[:1] != PART]
     if odd:

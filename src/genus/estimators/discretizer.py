@@ -35,8 +35,8 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # typ
     origin : numbers are distinguished to 0.05 % of their distance from here. If all numbers are
         far from 0, give one near them, such as 1.7e9 for recent times in seconds.
 
-    In `CategoricalNB(bins=Discretizer(…))` the bins are part of the model: they can be merged and
-    forgotten, and are chosen again within each fold of a cross-validation.
+    In `CategoricalNB(bins=Discretizer(…))` the bins are part of the model: they are chosen again
+    when rows are added or forgotten, and within each fold of a cross-validation.
 
     >>> living_area = Discretizer(edges=[400, 800, 1200, 1600])
     >>> living_area.fit_transform([[890], [350], [1600]]).ravel()

@@ -93,11 +93,12 @@ class LinearDiscriminantAnalysis(DiscriminantAnalysis):
     solver : the scikit-learn solver to reproduce. "lsqr" and "eigen" weight the covariances of the
         classes by `priors`, "svd" weights them by the rows. "lsqr" has no `transform`; the
         `transform` of "eigen" does not subtract the mean.
-    shrinkage : None, a number from 0 to 1, or "auto" (Ledoit and Wolf's), not with "svd".
+    shrinkage : None, a number from 0 to 1, or "auto" (Ledoit and Wolf's); with "svd" only None.
     priors : p(y) in the order of the classes, or by class in a dictionary; None: shares of rows.
     n_components : the number of discriminant axes of `transform`.
     store_covariance : whether "svd" has a `covariance_`, too.
-    tol : drop axes along which the means differ by less than this share of the largest difference.
+    tol : with "svd", drop axes along which the means differ by at most this share of the largest
+        difference; not used by the other solvers.
     covariance_estimator : estimates the covariance of each class from its rows, instead of
         `shrinkage`. With it the model keeps its rows.
 
@@ -158,19 +159,19 @@ class LinearDiscriminantAnalysis(DiscriminantAnalysis):
 
     @property
     def xbar_(self) -> Array:
-        """The mean over all classes, (n,); only with solver="svd"."""
+        """The average of the class means, weighted by `priors_`, (n,); only with solver="svd"."""
         self._has_axes("svd")
         return super().xbar_
 
     @property
     def scalings_(self) -> Array:
-        """The discriminant axes, (n, rank); with solver="eigen" all of them, (n, n)."""
+        """The discriminant axes, (n, axes); with solver="eigen" all of them, (n, n)."""
         self._has_axes("svd", "eigen")
         return self._eigen()[1] if self._option("solver") == "eigen" else super().scalings_
 
     @property
     def explained_variance_ratio_(self) -> Array:
-        """The share of the variance between classes that each axis explains."""
+        """The share of the variance between classes that each axis explains, (components,)."""
         self._has_axes("svd", "eigen")
         if self._option("solver") == "eigen":
             values = self._eigen()[0]
@@ -178,7 +179,7 @@ class LinearDiscriminantAnalysis(DiscriminantAnalysis):
         return super().explained_variance_ratio_
 
     def transform(self, X: Any) -> Array:
-        """Project onto the axes that separate the classes most, (m, components)."""
+        """Project X onto the axes that separate the classes most, (m, components)."""
         if self._option("solver") == "lsqr":
             raise NotImplementedError(
                 "transform not implemented for 'lsqr' solver (use 'svd' or 'eigen')."
@@ -214,7 +215,10 @@ class LinearDiscriminantAnalysis(DiscriminantAnalysis):
             return scikit_learn_form(slope, constant + self.model_.log_prior)
 
     def _eigen(self) -> tuple[Array, Array]:
-        """Solve Σ_between a = λ Σ a, where Σ_between is the covariance of all rows minus Σ."""
+        """Solve Σ_between a = λ Σ a; return λ (n,), descending, and the axes a, columns of (n, n).
+
+        Σ_between is the covariance of all rows minus Σ.
+        """
         model = self._fitted()
         family: Any = model.family
         everything = as_one_class(model.statistics)
@@ -229,7 +233,9 @@ class LinearDiscriminantAnalysis(DiscriminantAnalysis):
 
     def _has_axes(self, *solvers: str) -> None:
         if self._option("solver") not in solvers:
-            raise AttributeError(f"Only the solvers {' and '.join(solvers)} have this attribute.")
+            raise AttributeError(
+                f"This attribute exists only with solver={' or '.join(map(repr, solvers))}."
+            )
 
     @property
     def _n_features_out(self) -> int:
@@ -243,7 +249,7 @@ class QuadraticDiscriminantAnalysis(DiscriminantAnalysis):
     ----------
     solver : the scikit-learn solver to reproduce: "svd" takes `reg_param`, "eigen" takes
         `shrinkage` and `covariance_estimator`.
-    shrinkage : None, a number from 0 to 1, or "auto" (Ledoit and Wolf's), not with "svd".
+    shrinkage : None, a number from 0 to 1, or "auto" (Ledoit and Wolf's); with "svd" only None.
     priors : p(y) in the order of the classes, or by class in a dictionary; None: shares of rows.
     reg_param : shrinks each covariance towards the identity, from 0 to 1.
     store_covariance : whether there is a `covariance_`.
@@ -307,7 +313,7 @@ class QuadraticDiscriminantAnalysis(DiscriminantAnalysis):
 
     @property
     def rotations_(self) -> list[Array]:
-        """The principal axes of each class, K arrays (n, n)."""
+        """The principal axes of each class, the columns of K arrays (n, n)."""
         return [vectors for _, vectors in self._principal()]
 
     @property
@@ -323,7 +329,7 @@ class QuadraticDiscriminantAnalysis(DiscriminantAnalysis):
         return found
 
     def decision_function(self, X: Any) -> Array:
-        """Return log p(x, y) without n/2 log 2π, (m, K); for two classes the log-odds, (m,)."""
+        """Return log p(x, y) + n/2 log 2π, (m, K); for two classes the log-odds, (m,)."""
         decided = super().decision_function(X)
         return decided if decided.ndim == 1 else decided + self.n_features_in_ / 2 * LOG_2π
 

@@ -54,9 +54,11 @@ def linear_form(parameters: Any) -> tuple[Array, Array]:
 
 
 def gaussian_form(offset: Array, slope: Array, centre: Array) -> tuple[Array, Array]:
-    """Return slope and constant; means are relative to a centre c, which cancels in p(y|x).
+    """Return slope and constant of log p(x|y), up to a term that all classes share.
 
-    The form (x - c)ᵀ Σ⁻¹ (μ - c) - ½ (μ - c)ᵀ Σ⁻¹ (μ - c) is accurate far from zero.
+    `offset` is μ - c and `slope` is Σ⁻¹ (μ - c), both (K, n). The result expands
+    (x - c)ᵀ Σ⁻¹ (μ - c) - ½ (μ - c)ᵀ Σ⁻¹ (μ - c). The `centre` c cancels in p(y|x); it keeps
+    numbers small if the data are far from zero.
     """
     return slope, -0.5 * np.einsum("kj,kj->k", slope, offset) - slope @ centre
 

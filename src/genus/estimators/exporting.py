@@ -23,8 +23,9 @@ class Exporting(Core):
     ) -> None:
         """Write the model to a path or an open binary file; `genus.load` reads it.
 
-        With `for_prediction`, the sample of rows is left out. The file is smaller and holds no
-        encoded row, but the model in it cannot learn, forget, merge or be solved again.
+        With `for_prediction`, the sample of rows, if there is one, is left out. Then the file is
+        smaller and holds no encoded row, but the model in it cannot learn, forget, merge or be
+        solved again.
         """
         check_is_fitted(self)
         if len(self.model_.classes):
@@ -62,7 +63,7 @@ class Exporting(Core):
         return getattr(self, "feature_names_in_", None)
 
     def to_sklearn(self) -> BaseEstimator:
-        """Return a fitted scikit-learn estimator of the same name that gives the same predictions.
+        """Return a fitted scikit-learn estimator that gives the same predictions.
 
         Use it where scikit-learn's own classes are required, such as for ONNX. Classifiers without
         a counterpart there raise a TypeError.

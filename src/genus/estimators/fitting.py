@@ -57,9 +57,9 @@ class Fitting(Core):
         of batches: (X, y) or (X, y, sample_weight).
 
         With `like`, a fitted classifier, columns are read as in that model, so that the two can be
-        added; parameters are solved when they are first needed. `checkpoint` is a folder that keeps
-        the counts of each file: if the work is interrupted, the same call continues it. `progress`
-        is called with the number of rows after each batch of a table.
+        added, and parameters are solved only when they are needed. `checkpoint` is a folder that
+        keeps the counts of each file: if the work is interrupted, the same call continues it. While
+        a table is read, `progress` is called with the number of rows read since its last call.
         """
         options: dict[str, Any] = {"like": like, "progress": progress, "checkpoint": checkpoint}
         with self._unchanged_on_error():

@@ -52,7 +52,9 @@ def from_counts(
     columns : names of the columns, if `sums` is an array.
 
     Models that keep a sample of rows cannot be made from sums: TableClassifier, GDA("auto"), and
-    TextClassifier with event_model="auto" or calibrate=True. Neither can GammaNB, TAN and AODE.
+    TextClassifier with event_model="auto" or calibrate=True. Nor can GammaNB, TAN, AODE,
+    CategoricalNB(bins=…), or discriminant analysis with a `covariance_estimator` or the shrinkage
+    of Ledoit and Wolf.
 
     >>> from genus import PoissonNB
     >>> calls = from_counts(PoissonNB(), rows={"night": 2, "day": 2}, sums=[[1], [16]])

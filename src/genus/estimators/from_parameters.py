@@ -68,7 +68,7 @@ def from_parameters(
     probabilities : for BernoulliNB p(x_j = 1|y), (K, n); for MultinomialNB p(feature|y), (K, n),
         which add up to 1 in each class; for CategoricalNB {column: {value: {class: p(value|y)}}}.
     rates : for PoissonNB, (K, n).
-    columns : names of the columns.
+    columns : names of the columns; CategoricalNB takes them from `probabilities`.
     rows : how many rows the parameters count as when more rows are learned later.
 
     >>> from genus import GaussianNB

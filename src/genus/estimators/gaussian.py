@@ -184,7 +184,7 @@ class GDA(
         avoided = getattr(model.parameters, "singular", None)
         if avoided is not None:
             told, γ = self._with_names(avoided), float(model.parameters.shrinkage)
-            told += f' It was shrunk by {γ:.2g}, as GDA(shrinkage="oas") does'
+            told += f' The matrix was shrunk by {γ:.2g}, as GDA(shrinkage="oas") does'
             way = '; singular="error" makes this an error.'
             is_option = "singular" in self._get_param_names()
             warn(SingularCovarianceWarning(told + (way if is_option else "."), γ))
@@ -254,14 +254,17 @@ class GDA(
         return True
 
     def decision_function(self, X: Any) -> Array:
-        """Return log p(x, y) up to a shared term, (m, K); for two classes the log-odds, (m,)."""
+        """Return log p(x, y), (m, K), up to a term that is the same for all classes.
+
+        For two classes, return the log-odds of the second class, (m,).
+        """
         joint = self._score(X, lambda model, X: model.log_joint(X, relative=True))
         return joint[:, 1] - joint[:, 0] if joint.shape[1] == 2 else joint
 
     # Discriminant axes
 
     def transform(self, X: Any) -> Array:
-        """Project onto the axes that separate the classes most, (m, components)."""
+        """Project X onto the axes that separate the classes most, (m, components)."""
         check_is_fitted(self)
         return self._project(X, self.xbar_, self._axes()[1])
 
@@ -274,25 +277,25 @@ class GDA(
 
     @property
     def xbar_(self) -> Array:
-        """The mean over all classes, (n,)."""
+        """The average of the class means, weighted by `priors_`, (n,)."""
         return self.priors_ @ self.means_
 
     @property
     def scalings_(self) -> Array:
-        """The discriminant axes, (n, rank); the within-class covariance along them is I."""
+        """The discriminant axes, (n, axes); the within-class covariance along them is I."""
         return self._axes()[1]
 
     @property
     def explained_variance_ratio_(self) -> Array:
-        """The share of the variance between classes that each axis explains."""
+        """The share of the variance between classes that each axis explains, (components,)."""
         values = self._axes()[0]
         return (values / values.sum())[: self._components]
 
     def _axes(self) -> tuple[Array, Array]:
-        """Solve Σ_between a = λ Σ a for the largest λ, at most min(K - 1, n) of them.
+        """Solve Σ_between a = λ Σ a; return the largest λ, descending, and the axes a, (n, axes).
 
-        The axes are the left singular vectors of the whitened class means, transformed back.
-        Separate covariances are averaged by their classes' priors.
+        The axes, at most min(K - 1, n), are the left singular vectors of the whitened class means,
+        transformed back. Separate covariances are averaged, weighted by the priors of the classes.
         """
         parameters = self._parameters
         if isinstance(parameters, DiagonalParameters):
@@ -335,9 +338,9 @@ class GaussianNB(GenerativeClassifier):
         is not part of the statistics, so `partial_fit` in pieces equals `fit`. Variances above
         the floor are those of maximum likelihood.
     unbiased : divide by m_k - 1 instead of m_k.
-    smoothing : "floor", as above, or "add", which adds `var_smoothing` times the largest variance
-        of a column to every variance. GaussianNB(smoothing="add", var_smoothing=1e-9) gives the
-        numbers of scikit-learn's GaussianNB().
+    smoothing : "floor", as above, or "add": every variance is increased by `var_smoothing` times
+        the largest variance of any column over all rows. GaussianNB(smoothing="add",
+        var_smoothing=1e-9) gives the numbers of scikit-learn's GaussianNB().
 
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
@@ -382,7 +385,7 @@ class GaussianNB(GenerativeClassifier):
 
     @property
     def epsilon_(self) -> Any:
-        """The smallest variance of each column, (n,), or the number added to every variance."""
+        """The floor of each column's variances, (n,), or the number added to every variance."""
         floor = self._parameters.floor
         return float(floor[0]) if self._option("smoothing") == "add" else floor
 

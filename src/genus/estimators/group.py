@@ -43,7 +43,8 @@ class Group(Core):
             raise TypeError(f"A model can only be multiplied by a number; got {factor!r}.")
         if not (np.isfinite(factor) and factor >= 0):
             raise ValueError(
-                f"A model can only be multiplied by a number of 0 or more; got {factor!r}."
+                "A model can only be multiplied by a number that is finite and 0 or more; got "
+                f"{factor!r}."
             )
         return self._copy_with(self.model_ * float(factor))
 

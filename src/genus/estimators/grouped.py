@@ -69,7 +69,7 @@ def is_plain(kind: Any, texts: bool) -> bool:
 def add_up(
     estimator: Any, database: Database, reading: Any, names: tuple[str, ...], needs: Needs
 ) -> tuple[Model, Passed]:
-    """Return a model made from sums of numbers."""
+    """Return a model made from sums of numbers, and the number of rows."""
     groups, sums, bounds = database.add_up(reading.target, reading.weights, names, needs)
     classes, codes, there = classes_of(estimator, groups, reading)
     if len(classes) < len(codes):
@@ -88,7 +88,10 @@ def add_up(
 def count_values(
     estimator: Any, database: Database, reading: Any, names: tuple[str, ...], needs: Needs
 ) -> tuple[Model, Passed]:
-    """Return a model made from counts of values; each value is one row, weighted by its count."""
+    """Return a model made from counts of values, and the number of rows.
+
+    Each value is counted as one row, weighted by its count.
+    """
     groups, counted, values = database.count_values(reading.target, reading.weights, names)
     classes, codes, there = classes_of(estimator, groups, reading)
     weights = np.bincount(codes, groups.weights[there], len(classes)).astype(np.float64)

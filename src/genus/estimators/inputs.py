@@ -1,7 +1,7 @@
 """Check input from users (tables, labels, weights, priors), and convert it for counting.
 
-Every function here either returns what the families can read or raises an error that says what is
-wrong, in which row and column, and what to do. Valid input is not copied.
+The checks return what the families can read, or raise an error that says what is wrong, where, and
+what to do. X is copied only if the families cannot read it as it is.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ def validated(estimator: Any, X: Any, *y: Any, **checks: Any) -> Any:
 
 
 def is_plain(X: Any, y: tuple[Any, ...], accept_sparse: Any) -> bool:
-    """Return whether scikit-learn would neither reject nor convert any of these arrays.
+    """Return whether all arrays would certainly pass scikit-learn's checks unchanged.
 
-    Its checks take longer than counting a few rows.
+    These checks take longer than counting a few rows.
     """
     is_rows = bool(accept_sparse) and scipy.sparse.issparse(X) and X.format == "csr"
     if not (type(X) is np.ndarray or is_rows) or X.ndim != 2 or X.dtype.kind not in "biuf":
@@ -98,7 +98,7 @@ class Named:
 
 
 def table_of_numbers(X: Any) -> Any:
-    """Convert objects in X to numbers; errors name the row and column of text or dates."""
+    """Convert objects in X to numbers; raise an error for text and dates."""
     refuse_texts(X)
     X = table_without_dates(X)
     if is_frame(X):
@@ -136,7 +136,7 @@ def table_of_categories(X: Any) -> Any:
 
 
 def table_without_dates(X: Any) -> Any:
-    """Return X with masked values as NaN; raise an error for a column of dates."""
+    """Return X with masked values as NaN or None; raise an error for a column of dates."""
     if isinstance(X, np.ma.MaskedArray):
         hole: Any = None if X.dtype.kind in "OU" else np.nan
         X = np.where(np.ma.getmaskarray(X), hole, X.data)
@@ -178,7 +178,7 @@ def holds_objects(dtype: Any) -> bool:
 def loses_digits(X: Any) -> bool:
     """Return whether different integers would become equal floats.
 
-    pandas converts nullable integers to floats, and Polars integers with missing values.
+    Nullable integers of pandas, and integers of Polars with missing values, become floats.
     """
     for j, (_, dtype) in enumerate(columns_of(X)):
         if isinstance(dtype, np.dtype) or not str(dtype).lower().startswith(("int64", "uint64")):
@@ -244,7 +244,10 @@ def no_number(item: Any, where: str, number_like: bool) -> Exception:
             f"X, {where}: argument must be a string or a real number, not {type(item).__name__!r}."
         )
     if number_like:
-        return ValueError(f"Input X holds a number too large for a float in {where}.")
+        return ValueError(
+            f"Input X holds a number too large for a float in {where}. Scale the column to other "
+            "units."
+        )
     what = "text" if isinstance(item, str) else type(item).__name__
     return ValueError(
         f"Input X holds {what} in {where}: {str(item)[:40]!r} is not a number. Use CategoricalNB "
@@ -299,8 +302,8 @@ def refuse_empty_columns(X: Matrix, named: Callable[[int], str]) -> None:
     for j in np.flatnonzero(np.isnan(X[0]) if X.dtype.kind == "f" else [*map(is_missing, X[0])]):
         if all(map(is_missing, X[:, j])):
             raise ValueError(
-                f"Input X contains NaN only in {named(int(j))}, so there is nothing to learn from. "
-                "Leave the column out."
+                f"Input X contains only missing values in {named(int(j))}, so there is nothing to "
+                "learn from. Leave the column out."
             )
 
 
@@ -354,7 +357,7 @@ def announced(classes: Any) -> NDArray[Any]:
 
 
 def check_weight(sample_weight: Any, rows: int) -> Array | None:
-    """Return weights (m,), or None if all are 1."""
+    """Return valid weights, (m,), or None if none are given."""
     if sample_weight is None:
         return None
     try:

@@ -46,8 +46,8 @@ def statistics_of(
     needs = getattr(family, "needs", None)
     if needs is None:
         raise ValueError(
-            f"{name} with these options needs more than sums and squares: GammaNB needs "
-            'logarithms, and shrinkage="ledoit-wolf" needs fourth moments. Use fit.'
+            f"{name} with these options needs more than sums and squares, such as logarithms, "
+            "fourth moments or the rows. Use fit."
         )
     given = Given(rows, estimator._feature_names(), needs.squares == "pairs")
     seen = given.seen(missing)
@@ -204,7 +204,10 @@ class Given:
         return found if found.ndim == 2 else by_class("squares", given, self.rows)
 
     def possible(self, moments: Moments) -> Moments:
-        """Return the moments without rounding errors; raise an error if a variance is negative."""
+        """Return the moments, with zero for variances within the rounding error.
+
+        Raise an error if the variance in any direction is negative.
+        """
         explained = divide(moments.sums, moments.weights) * moments.sums
         if moments.structure == "pooled":
             explained = explained.sum(axis=0)
@@ -225,9 +228,9 @@ class Given:
         if few.any():
             k, j = np.argwhere(few)[0].tolist()
             warn(
-                f"The variance of {self._named(moments, k, j)} is below the rounding error of its "
-                "squares. If the column is not constant, add up squares about an origin near its "
-                "mean: origin=…"
+                f"The variance of {self._named(moments, k, j)} is so small that the rounding error "
+                "of its squares leaves few correct digits. If the column is not constant, add up "
+                "squares about an origin near its mean: origin=…"
             )
         try:
             return moments.without_noise() if len(moments.classes) else moments

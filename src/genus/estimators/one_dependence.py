@@ -103,9 +103,10 @@ class AODE(PairClassifier):
 
 
 class TAN(PairClassifier):
-    """Tree-augmented naive Bayes: each column depends on the class and one other column.
+    """Tree-augmented naive Bayes: each column depends on the class and at most one other column.
 
-    The tree has the largest mutual information between columns given the class.
+    Of all trees of columns, it uses the one whose edges have the largest sum of mutual information
+    given the class.
 
     Parameters
     ----------

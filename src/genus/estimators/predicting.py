@@ -112,7 +112,10 @@ class Predicting(Core):
         return source.sample(n, chosen, rng)
 
     def explain(self, X: Any, features: Sequence[str] | None = None) -> Explanation:
-        """Return the contribution of each column, named by `features`, to log p(x, y)."""
+        """Return the contribution of each column to log p(x, y), for each row and class.
+
+        `features` are names for the columns; by default, those of the model.
+        """
         check_is_fitted(self)
         with self._named_errors():
             X, _ = self._as_matrix(X, reset=False)

@@ -54,13 +54,13 @@ class TableClassifier(GenerativeClassifier):
     Parameters
     ----------
     families : "auto" chooses a family for every column by its leave-one-out prediction of the
-        class. A dictionary sets some: {"age": "gaussian", "visits": "poisson", "notes": "text"};
-        others are "discretised", "categorical" and "bernoulli". A tuple of columns models numbers
-        together: {("height", "weight"): "gaussian"}.
+        class. A dictionary sets some: {"age": "gaussian", "visits": "poisson", "notes": "text"}.
+        docs/tables.md lists the families. A tuple of columns models numbers together:
+        {("height", "weight"): "gaussian"}.
     ignore : names of columns to leave out.
     dependence : whether to model the dependence between columns, from counts of pairs. "tree",
-        with calibrate=False, is a density: each column given the class and one other column.
-    calibrate : whether to learn weights from out-of-fold rows, so that probabilities are
+        with calibrate=False, is a density: each column given the class and at most one other.
+    calibrate : whether to learn weights from out-of-fold predictions, so that probabilities are
         calibrated. Without it the model is the plain product of families: naive Bayes.
     priors : p(y) by class, as a dictionary or in the order of the classes; None: shares of rows.
     sample_size : the number of rows from which weights are learned. The model keeps twice as many,
@@ -580,7 +580,10 @@ class TableClassifier(GenerativeClassifier):
 
 
 def without_texts(values: NDArray[Any], axis: Any, rng: np.random.Generator) -> NDArray[Any]:
-    """Replace each text by a new one with as many words, drawn at random from all texts."""
+    """Replace each text by a new one with as many words, drawn at random from all texts.
+
+    If several draws give no new text, the value becomes None.
+    """
     texts = [str(name).split() for name in axis if is_text(str(name))]
     if not texts:
         return values

@@ -59,7 +59,7 @@ class Passed(NamedTuple):
 
 
 def labelled(source: Source, target: str, known: Axis | None = None) -> Labelled:
-    """Return all labelled rows, with labels of the type of `known`; raise an error if none."""
+    """Return the labelled rows, labels as in `known`; raise an error if no row has a label."""
     source.require(target)
     found = labelled_rows(source.table(), target, known)
     if len(found.codes) == 0:
@@ -161,7 +161,7 @@ def labels_of(column: Any, name: str) -> tuple[Axis, Codes, NDArray[np.bool_]]:
             odd = odd_ones[0]
             raise TableError(
                 f"The target {name!r} holds numbers such as {odd:g}; genus predicts classes. "
-                "Choose a column of classes, or convert its numbers to classes."
+                "Choose a column of classes, or convert the numbers to classes."
             )
         return *labels.factorize(numbers.astype(np.int64)), there
     if pt.is_boolean(kind) or pt.is_integer(kind):
@@ -194,8 +194,8 @@ def refuse_many(classes: Axis, rows: int, name: str) -> None:
         )
     if many > max(MOST_NAMES, rows / 2):
         raise TableError(
-            f"The target {name!r} has {many:,} values in {rows:,} rows: it identifies rows, and a "
-            "class of one row cannot be learned. Choose another column, or make a few classes of "
+            f"The target {name!r} has {many:,} values in {rows:,} rows, fewer than two rows for "
+            "each, so it seems to identify rows. Choose another column, or make a few classes of "
             "it."
         )
 

@@ -19,7 +19,8 @@ class ColumnSummary:
     """A column of a model: its family, its importance, the gains of families, and a note.
 
     The importance, as in `feature_importances_`, is how far the column moves the log-odds. `gain`
-    is the gain of its family, and `others` are the gains of other families, in bits per row.
+    is the gain of its family, including that of missing values, and `others` are the gains of other
+    families, in bits per row.
     """
 
     name: str
@@ -32,7 +33,11 @@ class ColumnSummary:
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """Rows, classes, columns by importance, columns left out, experts, and scores."""
+    """Rows, classes, columns by importance, columns left out, experts, and scores.
+
+    `classes` has the number of rows of each class, `left_out` the reason for each column, `experts`
+    the weight and the log loss of each expert, and `worth` the out-of-fold scores.
+    """
 
     rows: float
     classes: dict[Any, float]
@@ -123,7 +128,7 @@ class Summary:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        """Return the table of columns as HTML for a notebook."""
+        """Return the tables of columns and experts as HTML for a notebook."""
         caption = " · ".join(str(self).partition("\n\n")[0].splitlines())
         rows = [
             (

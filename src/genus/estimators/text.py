@@ -400,8 +400,9 @@ class TextClassifier(LinearClassifier):
         size = 8 * len(documents) * documents.width * len(self.classes_)
         if size > MOST_EXPLAINED:
             raise ValueError(
-                f"{len(documents)} texts of {documents.width} words in {len(self.classes_)} "
-                f"classes would take {size / 1e9:.1f} GB to explain. Explain some at a time."
+                f"{len(documents)} texts with {documents.width} different words in "
+                f"{len(self.classes_)} classes would take {size / 1e9:.1f} GB to explain. Explain "
+                "fewer at a time."
             )
         parameters = self._parameters
         known = documents.words.find(parameters.words) >= 0
@@ -457,7 +458,7 @@ class TextClassifier(LinearClassifier):
         return X[:, 0], drawn
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Return the words in use, in order."""
+        """Return the words in use, (V,), in the order of the columns of `vectorize`."""
         return np.array([*self._parameters.words, None], dtype=object)[:-1]
 
     def _is_linear(self) -> bool:

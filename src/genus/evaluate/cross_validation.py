@@ -50,15 +50,16 @@ def cross_validate(
 
     `folds` is a number (stratified and shuffled by `random_state`), "loo" for leave-one-out, a
     scikit-learn splitter, or pairs (train, test) of row numbers that test every row exactly once.
-    Instead of `y`, `target` names the column of the classes in a table: a path, a query, a frame.
+    Instead of giving `y`, name the column of the classes in `target`; X is then a table: a path, a
+    query or a frame.
 
     Rows with the same value in `groups`, such as those of one patient, are in the same fold; rows
     without a value form one group. With `time`, each fold is predicted from earlier rows only, and
     the earliest rows are never predicted. Give `groups` or `time` as a value for each row, or as a
     column's name; a column of groups is left out of X, a column of times is not.
 
-    `progress` is called after each fold with its number of rows. `chosen` is the `weighing_` or
-    `choice_` of a model, to be used in every fold instead of the fold's own choice.
+    `progress` is called with the number of rows predicted since its last call. `chosen` is the
+    `weighing_` or `choice_` of a model, to be used in every fold instead of the fold's own choice.
 
     >>> from sklearn.datasets import load_iris
     >>> from genus import GDA
@@ -159,7 +160,7 @@ def honest_folds(
     """
     if not isinstance(folds, int | np.integer) or folds < 2:
         raise ValueError(
-            f"With groups or time, folds must be a number of 2 or more; got {folds!r}."
+            f"With groups or time, folds must be a whole number of 2 or more; got {folds!r}."
         )
     given = groups if time is None else time
     what = "groups" if time is None else "time"
@@ -287,10 +288,12 @@ def tune(
     sample_weight: ArrayLike | None = None,
     random_state: int | None = 0,
 ) -> Tuning:
-    """Cross-validate many settings of options that act in `solve`; the rows are read once.
+    """Cross-validate many settings of options; the rows are counted once.
 
     `settings` are dictionaries of options, or one dictionary of lists, of which every combination
-    is tried. `by` is "log_loss", "accuracy" or "brier".
+    is tried. It must be possible to solve all settings from the same counts: they may differ in
+    `shrinkage`, `shared` or `alpha`, for instance, but not in `ngrams`. The best setting is chosen
+    `by` "log_loss", "accuracy" or "brier".
 
     >>> from sklearn.datasets import load_iris
     >>> from genus import GDA
@@ -353,7 +356,7 @@ def serving_all(
     raise ValueError(
         f"tune counts the rows once, so it cannot try {told(odd)}, which changes what is "
         "counted. Tune each way of counting separately, or use scikit-learn's GridSearchCV."
-        + (' ("auto" reads pairs of words, too.)' if "auto" in odd.values() else "")
+        + (' ("auto" also counts pairs of words.)' if "auto" in odd.values() else "")
     )
 
 

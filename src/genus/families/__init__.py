@@ -1,4 +1,4 @@
-"""The class-conditional distributions p(x|y), one per file."""
+"""Families: the class-conditional distributions p(x|y)."""
 
 from genus.families.aode import OneDependence
 from genus.families.bernoulli import Bernoulli

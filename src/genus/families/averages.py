@@ -6,7 +6,7 @@ over all classes, so that a class with one row also has a density.
 
     (n_k mean_k t + α mean t) / (n_k + α)
 
-Leaving a row out subtracts its t(x) from the sums, so it is exact.
+Leave-one-out subtracts the t(x) of a row from the sums, so it is exact.
 
 Symbols: m rows, n columns, K classes, T functions.
 """
@@ -34,8 +34,8 @@ class Curve:
 
     `functions` takes an array and returns T arrays; `estimate` takes T arrays of means and returns
     arrays of parameters; `log_density` takes x and the parameters; `draw` takes the parameters of
-    one class, (n,) each, the number of rows and a generator. `unknown` holds the T means that are
-    used for a column without data.
+    one class, (n,) each, the number of rows and a generator, and returns the rows. `unknown` holds
+    the T means that are used for a column without data.
     """
 
     name: str

@@ -2,9 +2,9 @@
 
     log p(x|k) = Σ_j log φ_{j,x_j|k},   φ_{jv|k} = (n_jvk + a_v) / (n_jk + Σ_v a_v)
 
-The values themselves are stored, not codes, so they may be text. A value that was never seen is not
-an error: it is left out of the product. Numbers to be cut into bins are counted on a fine grid; the
-bins are chosen in `solve`.
+The values themselves are stored, not codes, so they may be text. A value that was never seen is, by
+default, left out of the product. Numbers to be cut into bins are counted on a fine grid; the bins
+are chosen in `solve`.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ TABLE = 1 << 20  # cells of the largest table that is counted by direct look-up 
 class Column:
     """The possible `values` of a column, and their `counts` (K, values).
 
-    With `edges`, the values are the bins between the edges; then `cells` and `weights` are the
-    cells of the column's grid and their weights, from which numbers within a bin are drawn. With
-    `is_code`, the values are 0, 1, … and equal their positions.
+    With `edges`, the values are the numbers of the bins between and beyond the edges. Then `cells`
+    and `weights` are the cells of the column's grid and their weights, from which numbers within a
+    bin are drawn; `cells` is None if users gave the edges. With `is_code`, the values are 0, 1, …
+    and equal their positions.
     """
 
     values: Axis
@@ -73,8 +74,9 @@ class CategoricalParameters:
 class Categorical:
     """The categorical family, for columns of categories or, with `bins`, of numbers.
 
-    A column of whole numbers from 0 on is read as codes 0 … largest, as in scikit-learn, and has at
-    least `min_categories` codes; with `are_names`, its numbers are names of categories, like text.
+    A column of whole numbers from 0 on, all below `MOST_CODES`, is read as codes 0 … largest, as in
+    scikit-learn, and has at least `min_categories` codes; with `are_names`, its numbers are names
+    of categories, like text.
     `unseen`: "ignore" leaves an unseen value out of the product, "smooth" gives it the probability
     of a count of zero.
     """
@@ -243,7 +245,7 @@ class Categorical:
     def _is_single(
         self, column: Column, j: int, at: NDArray[np.intp], w: Array
     ) -> NDArray[np.bool_]:
-        """Mark the rows, (m,), without which their value would be unseen."""
+        """Return a mask, (m,), of the rows whose value would be unseen without the row."""
         if column.edges is not None:
             return np.zeros(len(at), dtype=bool)
         single = column.counts.sum(axis=0)[at] <= w
@@ -270,7 +272,7 @@ class Categorical:
         return codes, tuple(axis for axis, _ in columns)
 
     def _codes(self, parameters: CategoricalParameters, X: Matrix) -> NDArray[Any]:
-        """Return each value's position in its column: -1 or NaN if missing, the last if unseen."""
+        """Return positions in `Column.values` (m, n): -1 or NaN if missing, too large if unseen."""
         numeric = X.dtype.kind in "biuf"
         if self.bins is None and numeric:
             if all(column.is_code for column in parameters.columns) and self.unseen == "ignore":
@@ -370,12 +372,16 @@ def factorize(column: NDArray[Any], j: int) -> tuple[Axis, NDArray[np.int64]]:
     wide = [item for item in distinct if isinstance(item, int | np.integer)]
     if any(abs(int(item)) > labels.LARGEST_EXACT for item in wide):
         raise InvalidColumn(
-            j, f"holds fractions and whole numbers beyond 2**53 ({max(wide)}). Convert it to text."
+            j,
+            f"holds fractions and whole numbers beyond 2**53 ({max(wide)}). Convert the whole "
+            "column to text.",
         )
     try:
         as_floats = np.array([np.nan if is_missing(item) else item for item in items], dtype=float)
     except OverflowError:
-        raise InvalidColumn(j, "holds a number too large for floats. Convert it to text.") from None
+        raise InvalidColumn(
+            j, "holds a number too large for floats. Convert the whole column to text."
+        ) from None
     except (TypeError, ValueError):
         odd = next(item for item in distinct if not isinstance(item, int | float))
         raise InvalidColumn(
@@ -391,13 +397,15 @@ def factorize(column: NDArray[Any], j: int) -> tuple[Axis, NDArray[np.int64]]:
 
 
 def factorize_whole(items: list[Any], distinct: set[Any], j: int) -> tuple[Axis, Codes]:
-    """Factorise whole numbers of any size, even if they would be equal as floats."""
+    """Factorise whole numbers of up to 64 bits, even if they would be equal as floats."""
     ordered = sorted(map(int, distinct))
     if ordered[0] < 0:
         row = next(i for i, item in enumerate(items) if not is_missing(item) and item < 0)
         raise InvalidValue(row, j, float(items[row]), too_small=True)
     if ordered[-1] > np.iinfo(np.uint64).max:
-        raise InvalidColumn(j, "holds a number too large for 64 bits. Convert it to text.")
+        raise InvalidColumn(
+            j, "holds a number too large for 64 bits. Convert the whole column to text."
+        )
     dtype: Any = np.int64 if ordered[-1] <= np.iinfo(np.int64).max else np.uint64
     index = {item: i for i, item in enumerate(ordered)}
     codes = (-1 if is_missing(item) else index[item] for item in items)
@@ -410,7 +418,8 @@ def refuse_containers(items: list[Any], j: int) -> None:
     if containers:
         item = next(item for item in items if type(item) in containers)
         raise InvalidColumn(
-            j, f"holds a {type(item).__name__} ({str(item)[:40]}); a value is a text or a number."
+            j,
+            f"holds a {type(item).__name__} ({str(item)[:40]}); a value must be text or a number.",
         )
 
 
@@ -423,7 +432,9 @@ def as_numbers(X: Matrix, j: int) -> Array:
             column = np.array([np.nan if is_missing(item) else item for item in column.tolist()])
         x = column.astype(np.float64)
     except OverflowError:
-        raise InvalidColumn(j, "holds a number too large for a float.") from None
+        raise InvalidColumn(
+            j, "holds a number too large for a float. Scale the column to other units."
+        ) from None
     except (TypeError, ValueError):
         raise InvalidColumn(
             j,
@@ -448,9 +459,9 @@ def bin_keys(bins: Bins, X: Matrix, j: int) -> tuple[Axis, NDArray[np.int64]]:
 def numbers(
     bins: Bins, column: Column, bin_of_row: NDArray[np.intp], rng: np.random.Generator
 ) -> Array:
-    """Draw a number from each row's bin: by the counts of its cells, or uniformly without counts.
+    """Draw a number from each row's bin: from its cells by their weights, else uniformly.
 
-    On a grid it is the smallest number of a cell, so that whole numbers stay whole.
+    On a grid, the number is the smallest of its cell, so that whole numbers stay whole.
     """
     edges = column.edges
     assert edges is not None

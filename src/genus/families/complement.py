@@ -2,8 +2,8 @@
 
     score_k = - Σ_v x_v log θ_vk,   θ_vk = (N_v - N_vk + a_v) / Σ_v (N_v - N_vk + a_v)
 
-This is a decision rule from the counts of the multinomial model, not a density: likelihood, density
-and samples are those of the multinomial model.
+This is a decision rule from the counts of the multinomial model, not a density. `log_likelihood`
+returns these scores; samples, and the densities for users, are those of the multinomial model.
 """
 
 from __future__ import annotations

@@ -239,7 +239,7 @@ def sum_logarithms(
 
 
 def less(sums: Sequence[Array], row: Sequence[Array]) -> tuple[Array, Array, Array]:
-    """Subtract single rows from the number of rows, Σx and Σlog₂ x."""
+    """Return the number of rows, Σx and Σlog₂ x without each single row, (m, n) each."""
     seen, total, logs = (before - added for before, added in zip(sums, row, strict=True))
     return settle(seen, sums[0]), total, logs
 

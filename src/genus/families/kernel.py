@@ -76,7 +76,10 @@ class KernelDensity:
     """The kernel density family of one column, whose numbers are counted by cells."""
 
     def edges(self, values: Array, grid: Grid) -> Array:
-        """Return edges of bins of equal width; each edge is the end of a grid cell."""
+        """Return the inner edges of bins of about equal width; each is an edge of a grid cell.
+
+        The values must be ascending.
+        """
         low, high = float(values[0]), float(values[-1])
         room = BEYOND * (high - low)
         even = np.linspace(low - room, high + room, BINS + 1)[1:-1]
@@ -106,7 +109,7 @@ class KernelDensity:
     def parameters(
         self, smoothed: Smoothed, edges: Array, axis: Axis, weights: Array
     ) -> CategoricalParameters:
-        """Return the smoothed bins in the form of a categorical family."""
+        """Return the smoothed bins as parameters of the categorical family."""
         values = np.arange(len(edges) + 1)
         column = Column(values, smoothed.counts, False, edges, axis, weights)
         table = np.vstack([smoothed.log_p(), np.zeros(len(smoothed.counts))])

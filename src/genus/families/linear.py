@@ -1,4 +1,4 @@
-"""Compute scores linear in x, Σ_j x_j t_jk, from a table that is made at once or in parts.
+"""Compute scores linear in x, Σ_j x_j t_jk, from a table that is computed whole or in parts.
 
 Symbols: n columns, K classes.
 """
@@ -28,7 +28,7 @@ MOST_KEPT = 1 << 20  # cells of the largest table that is kept whole because of 
 
 @dataclass(frozen=True, eq=False)
 class LinearTable:
-    """A table t (n, K); `of` computes the part for some columns, (V, K).
+    """A table t (n, K); `of` computes the part for V of the columns, (V, K).
 
     An entry of -inf means that x_j must be 0. Rows with few nonzero columns, such as sparse ones,
     need only the part for those columns. `of` must not be a method of the object that keeps the
@@ -49,11 +49,10 @@ class LinearTable:
         return finite_part(self.whole)
 
     def look_up(self, X: Matrix, score: Callable[[Matrix, Array, Array | None, Any], Array]) -> Any:
-        """Call `score` with rows and the table, and return its result.
+        """Call `score` with the rows X and the table, and return the result.
 
-        Its arguments are the rows, the finite part of the table, a mask of the entries of -inf
-        (None if there are none), and the columns. If it is faster, columns that are zero in all
-        rows are left out.
+        The arguments of `score` are the rows, the two results of `finite_part` for the table, and
+        the columns. Columns that are zero in all rows are left out if that saves time.
         """
         touched = matrix.touched_columns(X)
         if touched is None:
@@ -64,7 +63,7 @@ class LinearTable:
             return score(rows, *finite_part(part), columns)
 
     def _part(self, columns: Columns, width: int) -> Array:
-        """Return the table of some columns; after many calls, take it from the whole table."""
+        """Return the part for some columns; after many calls, compute and keep the whole table."""
         if "whole" in vars(self):
             return self.whole[columns]
         part = np.ascontiguousarray(self.of(columns))

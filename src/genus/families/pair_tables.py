@@ -89,7 +89,7 @@ class PairTables:
 
     @cached_property
     def table(self) -> Array:
-        """log p(v|u, k), (B + 1, B + 1, K), and log p(v|k) on the diagonal."""
+        """log p(v|u, k) by u and v, (B + 1, B + 1, K), with log p(v|k) on the diagonal."""
         B, sizes = len(self.column), np.diff(self.starts)[self.column]
         α = self.pseudo_count
         p = (self.counts + α) / (self.known[:, :, self.column] + α * sizes)
@@ -99,7 +99,7 @@ class PairTables:
         return table
 
     def cells(self, X: Matrix) -> Cells:
-        """Return the value of each column, (n, m); B if it is missing or unseen."""
+        """Return the position of each value among all B, (n, m); B if it is missing or unseen."""
         unknown = len(self.column)
         found = np.empty((self.width, len(X)), dtype=np.uint16)
         refuse_no_values(X)

@@ -23,11 +23,11 @@ Array = NDArray[np.float64]
 
 
 def seen_weights(y: Codes, weight: Array | None, n_classes: int, missing: Array) -> Array:
-    """Return Σw of each class's rows in which a column is not missing, (K, n).
+    """Return Σw of the values that are present, by class and column, (K, n).
 
-    If nothing is missing (`missing` has no rows), all columns of the result are views of one. The
-    weight of all rows and that of the missing values are rounded differently, so a difference that
-    is no larger than the rounding error is set to zero.
+    `missing` is Σw of the missing values, (K, n), or (0, n) if there are none; then all columns of
+    the result are views of one. The weight of all rows and that of the missing values are rounded
+    differently, so a difference that is no larger than the rounding error is set to zero.
     """
     rows = matrix.class_weights(y, weight, n_classes)
     if len(missing) == 0:
@@ -68,8 +68,8 @@ class Family(Protocol):
     ) -> Array | None:
         """Return log p(x|y), (m, K), of each row by a model without that row.
 
-        Return None if there is no closed form for these options; the caller then subtracts each row
-        and solves again.
+        A row without a closed form gets NaN; if these options have none at all, return None. The
+        caller then subtracts each such row and solves again.
         """
         ...
 
@@ -99,6 +99,6 @@ def replace_own(
 
 
 def exclude_impossible(scores: Array, hits: Array) -> Array:
-    """Return `scores`, set to -inf where a class excludes a value of the row (`hits` > 0)."""
+    """Set `scores` to -inf, in place, where a class excludes a value (`hits` > 0); return them."""
     scores[hits > 0.5] = -np.inf
     return scores

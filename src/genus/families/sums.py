@@ -1,8 +1,8 @@
 """Define the sums by class that another program, such as a database, computes for a family.
 
 A family with `needs` names the sums that it requires, and its `of_sums` converts them to
-statistics, so no rows are read. A family of categories needs the number of occurrences of each
-value.
+statistics, so no rows are read. A family of categories needs the counts of each value instead, and
+has no `of_sums`.
 
 Symbols: K classes, n columns, w weights, z = x - origin.
 """
@@ -48,7 +48,7 @@ class Sums:
     origin: Array | None = None
 
     def take(self, classes: NDArray[np.intp]) -> Sums:
-        """Return the sums of these classes, in this order."""
+        """Return the sums of the classes at these positions, in this order."""
         squares = None if self.squares is None else self.squares[classes]
         origin = None if self.origin is None else self.origin[classes]
         return Sums(self.seen[classes], self.sums[classes], squares, origin)

@@ -72,7 +72,7 @@ class TreeAugmented:
         return count_values(X, y, classes, weight)
 
     def choose(self, statistics: Pairs, classes: Axis, width: int) -> Tree:
-        """Return the tree with the largest mutual information given the class."""
+        """Return the tree with the largest mutual information given the class, less any penalty."""
         return self._tree(PairTables.of(statistics, classes, width, self.alpha))
 
     def _tree(self, tables: PairTables) -> Tree:
@@ -107,7 +107,10 @@ class TreeAugmented:
         return scores
 
     def contributions(self, parameters: TANParameters, X: Matrix) -> tuple[Array, Array]:
-        """Return the terms of log p(x|k); a joint term is halved between column and parent."""
+        """Return the terms of log p(x|k) by column, and the others.
+
+        log p(x_j | parent, k) - log p(x_j|k) is divided equally between column j and its parent.
+        """
         tables, cells = parameters.tables, parameters.tables.cells(X)
         terms = tables.alone[cells].transpose(1, 0, 2).copy()
         for j, i in enumerate(parameters.given):

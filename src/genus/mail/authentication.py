@@ -38,7 +38,7 @@ class Results:
 
     @property
     def is_forged(self) -> bool:
-        """Return whether the message failed DMARC, so that the sender's domain disowns it."""
+        """Whether the message failed DMARC, so that the sender's domain disowns it."""
         return ("dmarc", "fail") in self.found
 
 

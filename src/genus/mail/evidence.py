@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from genus.display.text import count
 from genus.mail.judgement import Judgement
 from genus.mail.marking import shown
 from genus.mail.message import read
@@ -35,7 +36,7 @@ class Clue:
 
     @property
     def known(self) -> str:
-        """Say how many learned messages contain the token, or that only example messages do.
+        """How many learned messages contain the token, or that only example messages do.
 
         >>> Clue("prize", "words", "part 1:1", 0.2, 0.0, 0.0).known
         'only in the examples'
@@ -68,13 +69,14 @@ class Why:
             if not side:
                 continue
             total = sum(clue.weight for clue in side)
-            lines.append(f"{title}: {len(side)} tokens, {total:+.3f}")
+            lines.append(f"{title}: {count(len(side), 'token')}, {total:+.3f}")
             for clue in side[:most]:
                 lines.append(
                     f"  {clue.weight:+.3f}  {clue.group:9}  {clue.token:{LONGEST}}  "
                     f"{clue.where:12}  {clue.known}"
                 )
-        lines.append(f"{self.unknown} tokens are new and add nothing.")
+        new = "is new and adds" if self.unknown == 1 else "are new and add"
+        lines.append(f"{count(self.unknown, 'token')} {new} nothing.")
         return "\n".join(line.rstrip() for line in lines)
 
 

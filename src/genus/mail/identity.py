@@ -33,13 +33,13 @@ def is_verdict(name: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_added(name: str) -> bool:
-    """Return whether a header, in lower case, was added after sending."""
+    """Return whether a header, in lower case, was added by a filter, mailbox or mail program."""
     return is_verdict(name) or ADDED.fullmatch(name) is not None
 
 
 @lru_cache(maxsize=4096)
 def is_unsent(name: str) -> bool:
-    """Return whether a header, in lower case, was added on the way or after it."""
+    """Return whether a header, in lower case, was added after sending: on the way or later."""
     return name == "received" or is_added(name)
 
 

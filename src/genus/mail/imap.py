@@ -63,7 +63,7 @@ class Account:
 
     @property
     def name(self) -> str:
-        """Return the account's name for messages and notes; it omits a standard port."""
+        """The account's name for messages and notes; it omits a standard port."""
         where = self.host if self.port in PORTS.values() else f"{self.host}:{self.port}"
         return f"{self.user}@{where}"
 
@@ -190,7 +190,7 @@ class Connection:
     def _login(self, account: Account, where: str) -> None:
         secret = account.secret()
         if re.search(r"[\r\n\0]", account.user + secret):
-            raise ImapError("The user or the password contains a line break. Remove it.")
+            raise ImapError("The user, password or token contains a line break or NUL. Remove it.")
         try:
             if account.is_token:
                 self.client.oauth2_login(account.user, secret)

@@ -158,7 +158,7 @@ class Judgement:
 
     @property
     def ham_end(self) -> float:
-        """Return the highest score of a message that is classified as ham, at most 0."""
+        """The highest score that is classified as ham; it is at most 0."""
         reach = self.spam_excess * np.log(max(self.spam_share / SPAM_LOSS, 1.0))
         return float(min(self.constant - reach, 0.0))
 
@@ -191,7 +191,7 @@ class Judgement:
         totals: Totals,
         ham_loss: float = HAM_LOSS,
     ) -> list[Verdict]:
-        """Return the verdicts on messages, given their tokens and all counts in order (n, 2)."""
+        """Return the verdicts on messages, given their tokens and the counts of these, (n, 2)."""
         tokens, sizes = np.concatenate(messages), [len(each) for each in messages]
         place = np.repeat(np.arange(len(messages)), sizes)
         odds = log_odds(tokens, counts, totals)
@@ -238,14 +238,17 @@ def too_little(totals: Totals) -> str:
     """Return why every verdict is still unsure, or an empty string if enough was learned."""
     ham, spam = totals.weights
     short = [
-        f"{number:g} of at least {FEWEST} messages of {name}"
+        f"{number:g} of {name}"
         for name, number in (("ham", ham), ("spam", spam))
         if number < FEWEST
     ]
     if not short:
         return ""
     told = " and ".join(short)
-    return f"The filter has not learned enough mail, only {told}. See genus mail learn --help."
+    return (
+        f"The filter has not learned enough mail: it needs at least {FEWEST} messages of each "
+        f"class, but has only {told}. See genus mail learn --help."
+    )
 
 
 def judge(sample: Sample, changes: int = 0) -> Judgement:
@@ -292,7 +295,7 @@ def blocks(spam: NDArray[np.bool_], number: int) -> NDArray[np.intp]:
 
 
 def newest(spam: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Mark the newest eighth of each class, but at least 20 lessons or half of the class."""
+    """Mark the newest eighth of each class, but at least 20 lessons (half of a class under 40)."""
     found = np.zeros(len(spam), bool)
     for labelled in (spam, ~spam):
         size = int(np.count_nonzero(labelled))
@@ -327,14 +330,14 @@ def weigh(x: Array, spam: NDArray[np.bool_]) -> tuple[Array, float]:
 
 
 def reach(beyond: Array, block: NDArray[np.intp]) -> tuple[float, float]:
-    """Return the mean of the scores above 0, and an upper bound on their share.
+    """Return a shrunken mean of the scores above 0, and an upper bound on their share.
 
     The number of such scores is modelled as Poisson. Its gamma prior is worth SEEN scores, of which
     SEEN_BEYOND are above 0. The bound is a quantile of the posterior, approximated as in Wilson and
-    Hilferty (1931). If the numbers of blocks vary more than Poisson numbers do, each score counts
-    for less. If there are only few scores, n, the prior alone would decide. So the bound is at
-    least 3/n, the 95 % limit if none of n scores is above 0 (the rule of three, Hanley and
-    Lippman-Hand 1983).
+    Hilferty (1931). If the number varies more from block to block than a Poisson number does, each
+    score counts for less. If there are only few scores, n, the prior alone would decide. So the
+    bound is at least 3/n, the 95 % limit if none of n scores is above 0 (the rule of three, Hanley
+    and Lippman-Hand 1983).
     """
     far = beyond > 0
     number = int(np.count_nonzero(far))
@@ -351,9 +354,9 @@ def is_likely(scores: Array, spam: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Mark the lessons of ham, except those that are probably spam learned by mistake.
 
     Half of such mistakes should score above the median score of spam. So if n lessons of ham score
-    above it, there are probably 2n mistakes; at most a quarter of the lessons of ham are taken for
-    mistakes. As many evenly spaced quantiles of the scores of spam are computed. For each quantile,
-    the lesson of ham with the nearest score is left out.
+    above it, there are probably 2n mistakes. That many lessons of ham are left out, but at most a
+    quarter of them: those whose scores are nearest to as many evenly spaced quantiles of the scores
+    of spam.
     """
     ham = np.flatnonzero(~spam)
     of_ham, of_spam = scores[ham], scores[spam]

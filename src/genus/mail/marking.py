@@ -20,9 +20,9 @@ LINE_END = rb"(?:\r*\n|\r|\Z)"  # some programs end lines at a bare \r: it must 
 def headers_named(start: bytes, but: bytes = b"") -> re.Pattern[bytes]:
     """Return a pattern for consecutive headers whose names begin with `start`, in lower case.
 
-    It matches folded lines, too. `but` is another pattern for the text after `start`, and ends with
-    a |. Group 1 is where the last header begins, if there are several. The pattern starts with a
-    fixed text, which is found fast.
+    It matches folded lines, too. `but` is an alternative for what follows `start`; it is tried
+    first, and ends with a |. Group 1 is where the last header begins, if there are several. The
+    pattern starts with a fixed text, which is found fast.
     """
     parts = (but, LINE_END, LINE_END)
     rest = rb"(?:%b[^:\r\n]*:[^\r\n]*%b(?:[ \t][^\r\n]*%b)*+)" % parts

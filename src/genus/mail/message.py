@@ -107,8 +107,8 @@ def with_line_ends(raw: bytes) -> bytes:
 
     If the message contains \\n, a \\r before another character does not end a line. Most programs
     read mail so; otherwise the headers could end earlier for genus than for them. A line of the
-    headers that begins with \\r is ignored. It must not continue the header before it, because
-    that header may be removed.
+    headers that begins with \\r is ignored. With a space in place of \\r, the line would continue
+    the previous header, which may be removed.
     """
     if b"\n" not in raw:
         return raw.replace(b"\r", b"\n")
@@ -246,7 +246,7 @@ def is_attached(about: About) -> bool:
 
 
 def is_text(kind: str) -> bool:
-    """Return whether parts of this type are read as text; so are multiparts without inner parts."""
+    """Return whether parts of this type are read as text; multiparts without inner parts are."""
     return kind.startswith(("text/", "multipart/", "message/", "application/xhtml"))
 
 
@@ -280,7 +280,7 @@ def parameter_in(value: str, name: str) -> str:
 
 
 def encoding_of(about: About) -> str:
-    """Return the transfer encoding: one word, which may be quoted or have a comment."""
+    """Return the transfer encoding in lower case, without quotes or a comment after it."""
     found = ENCODING.search(about.get("content-transfer-encoding", ""))
     return found.group().lower() if found else ""
 

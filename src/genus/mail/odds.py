@@ -1,12 +1,12 @@
 """Compute the log-odds of tokens, and the evidence of their groups.
 
 A token is in n_s of N_s messages of spam and in n_h of N_h messages of ham, including the examples
-that a filter starts with (`start.py`). Its log-odds are
+that a filter starts with (`start.py`). Its log-odds are those of naive Bayes with equal priors,
 
     w = log (n_s/N_s + ε) − log (n_h/N_h + ε),        ε = 2λ / (N_s + N_h),
 
-and 0 if it was never seen: naive Bayes with equal priors. A group's evidence is a shrunken mean of
-its tokens' log-odds,
+with the pseudo-count λ, and 0 if it was never seen. The evidence of a group g is a shrunken mean of
+the log-odds of its n_g tokens in the message,
 
     x_g = b tanh (m_g / b),        m_g = Σ w / (n_g + 5),
 
@@ -31,7 +31,10 @@ BOUND = 2.0  # b
 
 
 def log_odds(tokens: Tokens, counts: Counts | Array, totals: Totals | tuple[float, float]) -> Array:
-    """Return each token's log-odds of spam, from counts (n, 2); a message counts as UNIT."""
+    """Return each token's log-odds of spam, (n,), from its counts in ham and spam, (n, 2).
+
+    A message that counts in full adds UNIT to the counts of its tokens.
+    """
     ham, spam = totals.weights if isinstance(totals, Totals) else totals
     counts, ham, spam = start().added(tokens, counts, ham, spam)
     ε = 2 * PSEUDO / max(ham + spam, 1.0)
@@ -41,7 +44,7 @@ def log_odds(tokens: Tokens, counts: Counts | Array, totals: Totals | tuple[floa
 
 
 def features(tokens: Tokens, odds: Array, message: NDArray[np.intp], messages: int) -> Array:
-    """Return the evidence (messages, groups), given the number of each token's message."""
+    """Return the evidence (messages, groups); `message` is the index of each token's message."""
     cell = message * len(GROUPS) + groups_of(tokens)
     size = messages * len(GROUPS)
     summed = np.bincount(cell, odds, size)

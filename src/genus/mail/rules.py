@@ -1,9 +1,10 @@
 """Allow or block senders by rules, which override the evidence.
 
 A rule names an address, or a domain and all its subdomains, and applies to the sender in From. The
-most specific rule applies, and a user's rule overrides the site's. Anybody can write anything into
-From. So mail is allowed only if From contains no other address, not even in a name, and if the
-user's own server has not found that the domain disowns the message (dmarc=fail).
+most specific rule applies; of two rules for the same name, the user's overrides the site's. Anybody
+can write anything into From. So mail is allowed only if rules allow every address in From, even one
+in a name, and if the user's own server has not found that the domain disowns the message
+(dmarc=fail). Mail is blocked if a rule blocks any of these addresses.
 """
 
 from __future__ import annotations

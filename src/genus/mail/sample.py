@@ -34,7 +34,7 @@ class Sample:
 
     @classmethod
     def of(cls, lessons: Iterable[Lesson], store: Store, totals: Totals) -> Sample:
-        """Collect lessons, the newest of each class first; leave out imported counts."""
+        """Collect lessons, ordered newest first in each class; skip imported and empty ones."""
         kept = [each for each in lessons if not each.is_import and len(each.tokens)]
         spam = np.array([each.spam for each in kept], bool)
         sizes = np.array([len(each.tokens) for each in kept], np.int64)

@@ -37,9 +37,10 @@ def sort_maildir(
 ) -> Iterator[Sorted]:
     """Move spam to `junk` and unsure messages to `unsure`; yield each message with its verdict.
 
-    A folder is one of the Maildir's own (.Junk), or a path. A rename within a file system is
-    atomic, and the name holds the flags (":2,S"). If a file of that name already exists, the
-    message stays and `missed` is called, as for a message that cannot be read.
+    `junk` and `unsure` are folders of the Maildir (.Junk), or paths. A rename within a file system
+    is atomic, and the name holds the flags (":2,S"). If a message cannot be read, or a file of that
+    name already exists, the message stays and is not yielded. Then `missed` is called, or, if it is
+    None, an error is raised.
     """
     folder = Path(maildir)
     if not is_maildir(folder):

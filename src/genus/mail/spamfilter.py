@@ -2,8 +2,8 @@
 
 A `Lesson` is what the filter keeps of a learned message: the hashes of its tokens, in a store.
 Counts are sums of lessons, so a message can be forgotten, corrected or given less weight exactly,
-whatever was learned since. A `Judgement` holds the weights and thresholds. They are fitted to the
-scores that lessons get from all other lessons.
+whatever was learned since. A `Judgement` holds the weights and thresholds. They are fitted to
+lessons, each of which is scored by counts that do not include it.
 """
 
 from __future__ import annotations
@@ -148,14 +148,15 @@ class SpamFilter:
     ) -> tuple[int, int]:
         """Halve the weight of lessons after each half-life, in days, and forget very old ones.
 
-        A lesson's weight is halved eight times, then the lesson is forgotten. Only the newest
-        `keep` of the others stay. Counts remain the exact sums of the lessons. Return how many
-        lessons have lost weight, and how many were forgotten.
+        A lesson's weight is halved eight times, then the lesson is forgotten. Of the others, at
+        most `keep` stay; the oldest of the larger class are forgotten first. Counts remain the
+        exact sums of the lessons. Return how many lessons have lost weight, and how many were
+        forgotten.
 
         A clock that is wrong for a day does little harm. Weights depend on the day alone, so the
-        next run with a right clock restores them. A lesson is forgotten only if a run on another
-        day had already given it the least weight. Lessons of future days are dated as of today,
-        unless most lessons have future days: then today's date is probably wrong.
+        next run with a right clock restores them. A lesson is forgotten for its age only if a run
+        on another day had already given it the least weight. Lessons of future days are dated as of
+        today, unless most lessons have future days: then today's date is probably wrong.
         """
         today = this_day() if today is None else today
         faded = gone = 0
@@ -246,13 +247,13 @@ class SpamFilter:
 
     @property
     def own(self) -> Store:
-        """Return the store that is written to."""
+        """The store that is written to."""
         return self.store.layers[0]
 
     def _keep_bounds(self, keep: int | None = None) -> int:
         """Forget the oldest lessons beyond `keep`, and return how many were forgotten.
 
-        The larger class loses lessons first, so that neither class is ever lost.
+        The larger class loses lessons first, so that it does not displace the other.
         """
         keep = MOST_LESSONS if keep is None else keep
         gone = 0
@@ -305,15 +306,15 @@ class SpamFilter:
 
     @property
     def changes(self) -> int:
-        """Return the number of changes: 1 for each new lesson, 10 for each forgotten one."""
+        """The number of changes: 1 for each new lesson, 10 for each forgotten or corrected one."""
         return number_of(self.store.notes(CHANGES).get(CHANGES))
 
     @property
     def judgement(self) -> Judgement:
-        """Return the weights and thresholds of the last fit.
+        """The weights and thresholds of the last fit.
 
-        If there is a site's store, too, each store has a judgement. The one is used whose number of
-        lessons at the time of fitting is nearest to the present number in both stores together.
+        If there is a site's store, too, each store has a judgement. The one is used whose numbers
+        of lessons at the time of fitting are nearest to the present ones of both stores together.
         """
         noted, *below = [each.notes(NOTE).get(NOTE, "") for each in self.store.layers]
         if below:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from genus.display.text import count
 from genus.mail.judgement import FEWEST
 from genus.mail.spamfilter import SpamFilter
 from genus.mail.verdict import HAM, SPAM
@@ -67,12 +68,12 @@ def stats_of(spam_filter: SpamFilter) -> str:
 
 
 def advice(spam_filter: SpamFilter) -> list[str]:
-    """Say what keeps the filter from working well, and what to do about it."""
+    """Return what keeps the filter from working well and what to do: at most one text."""
     judgement, totals = spam_filter.judgement, spam_filter.store.totals()
     number = dict(zip((HAM, SPAM), totals.weights, strict=True))
     scarce, other = sorted((HAM, SPAM), key=lambda name: number[name])
     more = f"genus mail learn --{scarce} FOLDER"
-    few = f"The filter has learned only {number[scarce]:,.0f} messages of {scarce}"
+    few = f"The filter has learned only {count(round(number[scarce]), 'message')} of {scarce}"
     if number[scarce] < FEWEST:
         until = f"Every verdict is unsure until it has learned {FEWEST} messages of each class"
         return [f"{few}. {until}. Learn more: {more}."]

@@ -268,7 +268,7 @@ def form_of(stretch: str) -> tuple[str, bool]:
 
 
 def readable_links(marks: str) -> bytes:
-    """Return the markup features of a page, one on each line, with links in lower case."""
+    """Return the markup features of a page, one on each line, with links made `readable`."""
     if not marks.isascii():
         lines = marks.split("\n")
         marks = "\n".join(readable(each) if each.startswith("=") else each for each in lines)

@@ -145,10 +145,10 @@ def numbers_in(connection: sqlite3.Connection) -> tuple[list[int], int]:
 
 
 def readable(connection: sqlite3.Connection, numbers: Sequence[int]) -> Sequence[Lesson]:
-    """Return the lessons of these numbers that can be read.
+    """Return the lessons with these numbers, except those that cannot be read.
 
-    If one of them cannot, each half is read by itself. Lessons share packs, so reading every lesson
-    by itself would unpack each pack hundreds of times.
+    If one of them cannot be read, each half is read by itself. Lessons share packs, so reading
+    every lesson by itself would unpack each pack hundreds of times.
     """
     marks = ",".join("?" * len(numbers))
     query = f"SELECT {ROW} FROM lessons WHERE number IN ({marks}) ORDER BY number"

@@ -28,7 +28,7 @@ def load(file: str | os.PathLike[str] | BinaryIO) -> Any:
 
 
 def from_bytes(content: bytes) -> Any:
-    """Load the classifier that `to_bytes` returned.
+    """Load a classifier from the bytes that `to_bytes` returned.
 
     >>> from genus import GaussianNB, from_bytes
     >>> model = GaussianNB().fit([[1.0], [2.0], [5.0], [7.0]], ["a", "a", "b", "b"])
@@ -36,7 +36,9 @@ def from_bytes(content: bytes) -> Any:
     array(['b'], dtype='<U1')
     """
     if not isinstance(content, bytes | bytearray | memoryview):
-        raise TypeError(f"Expected a model as bytes; got {type(content).__name__}.")
+        raise TypeError(
+            f"Expected a model as bytes; got {type(content).__name__}. For a file, use load()."
+        )
     return restored_from(files.from_bytes(bytes(content)), None)
 
 

@@ -21,7 +21,10 @@ from genus.text.model.choosing import Choice
 
 
 def to_tree(estimator: Any, for_prediction: bool = False) -> dict[str, Any]:
-    """Convert a fitted estimator to dictionaries, lists, numbers, text and arrays."""
+    """Convert a fitted estimator to dictionaries, lists, numbers, text and arrays.
+
+    If it is `for_prediction`, the sample of rows is left out.
+    """
     model = estimator.model_
     family, statistics = model.family, model.statistics
     if for_prediction and isinstance(statistics, Compound) and "sample" in statistics.parts:

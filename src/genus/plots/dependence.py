@@ -21,7 +21,7 @@ class DependenceDisplay:
     Attributes
     ----------
     drawn : a `Dependence` or a `PairDependence`.
-    label, against : the two classes; `against` is None for the mean of all others.
+    label, against : the two classes; None for the last class, and for the mean of all others.
     ax_, figure_ : the axes and the figure, once it is drawn.
 
     >>> from genus import TableClassifier

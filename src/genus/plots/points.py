@@ -90,5 +90,5 @@ def log_posterior(estimator: Any, rows: Any) -> Array:
 
 
 def finite(logarithms: Any) -> Array:
-    """Replace the logarithm of 0 by a very small number, so that contours avoid it."""
+    """Replace the logarithm of 0 by a large negative number, so that contours avoid it."""
     return np.nan_to_num(logarithms, neginf=-1e6)

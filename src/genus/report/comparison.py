@@ -120,7 +120,7 @@ def own_loss(outcome: CrossValidation) -> NDArray[np.float64]:
 def regression(
     judged: Judged, ours: CrossValidation, progress: Progress | None
 ) -> tuple[CrossValidation, NDArray[np.intp], float, str]:
-    """Fit logistic regression; return out-of-fold predictions, their rows, seconds, and notes."""
+    """Fit logistic regression; return out-of-fold predictions, rows, seconds per fit, and notes."""
     assert judged.rows is not None
     X = Frame.of(judged.rows.table, judged.model.plan_)
     p = np.zeros_like(ours.probabilities)

@@ -90,7 +90,10 @@ class Shares:
 
 
 def density(model: Any, column: str, rows: Frame | None = None) -> Curves | Shares:
-    """Return a column's distribution in a fitted model, and a histogram of counts or rows."""
+    """Return a column's distribution in each class of a fitted model, over a histogram of `rows`.
+
+    Without `rows`, the histogram is of all rows that the model has counted.
+    """
     j, own = position(model, column)
     marginal = model.model_.parameters.marginals[j]
     if marginal is None:
@@ -120,7 +123,7 @@ def holds_dates(column: Column) -> bool:
 
 
 def counted(model: Any, j: int) -> Observed:
-    """Return the model's counts of a column, as values."""
+    """Return the values of a column that a model has counted, weighted by their counts."""
     own = counts_of(model, j)
     return Observed(np.asarray(own.values), own.counts.sum(axis=0))
 

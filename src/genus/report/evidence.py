@@ -85,7 +85,7 @@ def value(plan: Plan, told: Explanation, row: int, j: int) -> str:
 def pieces_for(
     plan: Plan, told: Explanation, terms: Any, second: Any, rows: NDArray[np.intp]
 ) -> list[Piece]:
-    """Return the largest contributions in some rows, one value for each column."""
+    """Return the largest contributions in some rows, at most one of each column."""
     if len(rows) == 0:
         return []
     at = rows[terms[rows].argmax(axis=0)]  # the row of each column

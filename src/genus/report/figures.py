@@ -173,8 +173,8 @@ def roc(curves: Sequence[Roc], classes: Any, colours: Colours) -> Markup:
 def dependence(drawn: Dependence, colours: Colours) -> Markup:
     """Draw a column's mean contribution to the log-odds, for its values one below another.
 
-    With two classes, draw the second and the range of the middle 80 % of rows; with more, draw a
-    dot for each class.
+    With two classes, draw a dot for the second class, and a bar for the range of the middle 80 % of
+    rows. With more, draw a dot for each class.
     """
     K = len(drawn.classes)
     found = {k: drawn.log_odds(drawn.classes[k]) for k in ([1] if K == 2 else range(K))}

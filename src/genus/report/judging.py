@@ -117,8 +117,9 @@ def out_of_fold(fresh: TableClassifier, source: Source, target: str) -> Judged:
     seconds = time.perf_counter() - started
     rows = source.read(lambda s: read(s, target))
     judge = model
-    how = "Every row is predicted from the counts of the other folds, with weights learned from a "
-    how += "sample of all rows. With few rows these scores may be optimistic."
+    how = "Each row is predicted from counts that do not include it. But the weights of the "
+    how += "experts were learned from a sample of all rows, which may include it, so with few rows "
+    how += "these scores may be optimistic."
     if len(rows.y) < rows.total:
         started = time.perf_counter()
         judge = clone(fresh).fit(rows.table, rows.y)

@@ -1,4 +1,4 @@
-"""An estimated covariance, stored as a matrix or as rows whose cross-product it is.
+"""Store a covariance as a matrix, or as rows A with Σ = AᵀA + diag(t).
 
 Symbols: n columns, r rows.
 """
@@ -109,7 +109,8 @@ class RowFactor:
     """The covariance AᵀA + T of `Rows`, T = diag(t), as Σ = √T (I + V Λ Vᵀ) √T.
 
     With C = A/√T, CCᵀ = UΛUᵀ (r, r) with q nonzero eigenvalues, and V = CᵀU/√Λ (n, q). V is as
-    large as C, so it is not stored: `rows` is C, and `turn` is U/√Λ (r, q). The error of Σ⁻¹ is a
+    large as C, so it is not stored: `rows` is C, and `turn` is U/√Λ (r, q). `root` is √t (n,),
+    `values` are λ (q,), and `scale` holds the standard deviations (n,). The error of Σ⁻¹ is a
     float's rounding error times the largest λ, as for every inverse of Σ.
     """
 

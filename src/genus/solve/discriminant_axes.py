@@ -1,9 +1,9 @@
 """Find the axes along which class means differ most, relative to the covariance within classes.
 
-    W = √π_k Σ^(-½) (μ_k - c),   c = Σ_k π_k μ_k
+    W_k = √π_k Σ^(-½) (μ_k - c),   c = Σ_k π_k μ_k
 
-The axes are the left singular vectors of W; a singular value measures how far the means differ
-along its axis.
+The axes are the left singular vectors of the matrix W with the columns W_k; a singular value
+measures how far the means differ along its axis.
 Symbols: K classes, n columns, μ means (K, n), π shares of the classes (K,).
 """
 
@@ -17,7 +17,7 @@ from genus.statistics import Array
 
 
 def white_axes(means: Array, shares: Array, factor: Factor | RowFactor) -> tuple[Array, Array]:
-    """Return the axes of whitened rows, (n, min(K, n)), and singular values, largest first."""
+    """Return the axes as columns, (n, min(K, n)), and the singular values, largest first."""
     offsets = np.sqrt(shares)[:, None] * (means - shares @ means)
     vectors, roots, _ = np.linalg.svd(factor.whiten(offsets), full_matrices=False)
     return vectors, roots

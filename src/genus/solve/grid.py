@@ -3,8 +3,8 @@
 The leading bits of a float give the cell of a number: an integer that increases with the number and
 does not depend on any data, so counts by cell can be merged and forgotten. Cells are narrower than
 0.05 % of the number, or of its distance from an origin. Bins are runs of cells: equal widths,
-quantiles, or Fayyad and Irani's minimum description length (MDLP). Given edges are counted exactly,
-not to the nearest cell.
+quantiles, or Fayyad and Irani's minimum description length (MDLP). If users give the edges, numbers
+are counted by bin and not by cell, which is exact.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ def lower_bounds(cell: Cells) -> Array:
 
 
 def representatives(cell: Cells) -> Array:
-    """Return each cell's number that is nearest to zero; for whole numbers, the number itself.
+    """Return each cell's number that is nearest to zero.
+
+    For the cell of a whole number of at most 12 bits, this is that whole number.
 
     >>> representatives(cells(np.array([-3.0, 0.0, 890.0])))
     array([ -3.,   0., 890.])
@@ -63,7 +65,7 @@ def representatives(cell: Cells) -> Array:
 
 @dataclass(frozen=True)
 class Grid:
-    """Cells of numbers: `step` wide near zero, and at most 2^-bits of the number far from it.
+    """Cells that are `step` wide near zero and, far from it, at most 2^-bits times the number.
 
     Every edge is a number with few binary digits, so each cell of a coarser grid consists of whole
     cells of a finer one: counts by cell move to a coarser grid exactly (`common`).
@@ -78,7 +80,7 @@ class Grid:
 
     @classmethod
     def around(cls, x: Array) -> Grid:
-        """Return a grid for numbers like these, rounded so that similar numbers give the same grid.
+        """Return a grid for numbers like these; it is rounded, so that similar numbers share it.
 
         >>> Grid.around(np.arange(9.0)), Grid.around(np.array([19990.0, 20030.0, 20070.5]))
         (Grid(step=0.00048828125, bits=11), Grid(step=0.0078125, bits=23))
@@ -145,6 +147,7 @@ class Grid:
 class Bins:
     """How to cut numbers into bins: `edges` (one list, or one per column), or a `strategy`.
 
+    The strategy is "mdlp", or "quantile" or "uniform", which make at most `count` bins.
     Numbers are counted by their leading bits relative to the `origin`, or by the cells of a `grid`.
     """
 
@@ -182,7 +185,7 @@ class Bins:
         return np.asarray(self.edges[column] if per_column else self.edges, dtype=np.float64)
 
     def keys(self, x: Array, column: int) -> Cells:
-        """Return the key of a number: its cell, or its bin if edges are given."""
+        """Return the key of each number: its cell, or its bin if edges are given."""
         edges = self.given(column)
         if edges is not None:
             return np.searchsorted(edges, x, side="right")
@@ -234,8 +237,9 @@ def quantile_cuts(weight: Array, count: int) -> NDArray[np.intp]:
 def dyadic_edges(x: Array, share: float, weight: Array | None = None) -> Array:
     """Return edges of cells that hold at most a `share` of the numbers, and a few edges beyond.
 
-    Cells are halved until they hold no more than that, or a single value. So edges have few
-    binary digits, reveal little about single numbers, and are mostly the same for similar rows.
+    Cells are halved until they hold no more than that, or a single value, or would become too
+    narrow or too many. So edges have few binary digits, reveal little about single numbers, and are
+    mostly the same for similar rows.
 
     >>> dyadic_edges(np.array([1.0, 2.0, 2.0, 3.0]), 0.3)
     array([-2.,  0.,  2.,  3.,  4.,  6.])

@@ -90,7 +90,7 @@ class Factor:
 
     @cached_property
     def inverse(self) -> Array:
-        """D⁻¹ L⁻ᵀ (n, n); multiplying z by this matrix is `whiten`, and faster for many rows."""
+        """D⁻¹ L⁻ᵀ (n, n); `z @ inverse` is `whiten(z).T`, and faster for many rows."""
         return np.ascontiguousarray(self.whiten(np.eye(len(self.scale))).T)
 
     @property

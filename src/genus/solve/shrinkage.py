@@ -54,7 +54,7 @@ def least_variance(statistics: Moments | Points, rows: float) -> Array:
     """Return a variance (n,) for constant columns, as if one row deviated by the column's scale.
 
     The scale is the column's spread within classes; if that is zero, the spread between classes; if
-    that is zero, too, the mean.
+    that is zero, too, the mean, or 1 if all values are zero.
     """
     weights, mean = statistics.weights, statistics.mean()
     pooled = statistics.variance()

@@ -89,8 +89,8 @@ def where(column: int | None) -> str:
 def leave_one_out_alpha(tables: Iterable[Array]) -> float:
     """Return the λ that maximises the leave-one-out likelihood.
 
-    This is Σ_v n_v log((n_v - 1 + λ) / (n - 1 + λk)), summed over tables of counts (K, k) in which
-    each row is a distribution over k values. Only the counts are needed.
+    Its logarithm is the sum of n_v log((n_v - 1 + λ) / (n - 1 + λk)) over all values v and all rows
+    of `tables`. These are counts, (K, k) each; each row has the counts n_v of k values, n in total.
 
     >>> round(leave_one_out_alpha([np.array([[60.0, 40.0], [35.0, 65.0]])]), 2)
     9.42
@@ -143,9 +143,9 @@ def log_ratio(counts: Array, totals: Array) -> Array:
 
 
 def finite_part(log_probability: Array) -> tuple[Array, Array | None]:
-    """Return a table (V, K) with 0 for -inf, and the places of -inf (None if there are none).
+    """Return a table (V, K) with 0 for -inf, and a mask of -inf, 1 or 0 (None if there are none).
 
-    A value that no class can explain is left out of the product: its row is 0 in all classes.
+    A value that no class can explain is left out of the product: its rows in both tables are 0.
     """
     impossible = np.isneginf(log_probability)
     if not impossible.any():

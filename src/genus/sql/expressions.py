@@ -69,7 +69,8 @@ def number_if(column: str, condition: str, clean: str = "{x}", is_needed: bool =
 def cases(conditions: Sequence[str], table: Array, otherwise: Array | None = None) -> Term:
     """Return a table (V, K) as CASE: row v if condition v is the first that is true.
 
-    A value that no class can explain (a row of -inf) is left out of the product.
+    If none is true, return `otherwise` (K,), or zeros. A value that no class can explain (a row of
+    -inf) is left out of the product.
     """
     rest = np.zeros(table.shape[1]) if otherwise is None else otherwise
     table = np.where(np.isneginf(table).all(axis=1, keepdims=True), 0.0, table)

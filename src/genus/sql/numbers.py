@@ -97,7 +97,7 @@ def curve(family: Any, parameters: Any, j: int, x: str) -> Term:
 
 
 def domain(family: Any, parameters: Any, j: int) -> tuple[str, str]:
-    """Return the condition on numbers {x} that a family accepts, and the value for `curve`."""
+    """Return SQL of the condition on which a family accepts {x}, and of the value for `curve`."""
     match family:
         case Multinomial() | Poisson() | Complement():
             least = case((f"{{x}} < {number(LEAST)}", number(LEAST)), otherwise="{x}")

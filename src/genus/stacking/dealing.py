@@ -1,7 +1,7 @@
 """Deal rows into folds, and subtract each fold from the statistics of all rows.
 
 The statistics without a fold are the statistics of all rows minus those of the fold. So nothing is
-counted twice, and whatever is solved from them does not depend on the fold.
+counted twice, and whatever is solved from this difference does not depend on the fold.
 """
 
 from __future__ import annotations
@@ -85,7 +85,8 @@ def deal(y: Codes, weight: Array, folds: int, most: int) -> tuple[NDArray[np.int
     """Deal rows into folds, each with a share of every class; return indices, folds and weights.
 
     The rows must be in random order, because folds are dealt by position. A row of weight w stands
-    for w equal rows and goes into up to w folds, in equal parts. The result has about `most` rows.
+    for w equal rows and goes into up to w folds, in equal parts, as long as the result has no more
+    than `most` rows.
 
     >>> deal(np.array([0, 0, 1]), np.array([1.0, 2.0, 5.0]), 2, 99)
     (array([0, 1, 1, 2, 2]), array([0, 1, 0, 0, 1]), array([1. , 1. , 1. , 2.5, 2.5]))

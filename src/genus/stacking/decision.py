@@ -71,9 +71,9 @@ class Decision:
     def decide(self, p: Array) -> Codes:
         """Choose a class for each row, (m,), given p(y|x), (m, K).
 
-        With thresholds, it is the most probable class among those that reach their threshold. If
-        no class does, it is the most probable one among the classes without a threshold or, if all
-        classes have one, among all.
+        With costs, it is the class with the smallest expected cost. With thresholds, it is the
+        most probable class among those that reach their threshold. If no class does, it is the most
+        probable one among the classes without a threshold or, if all classes have one, among all.
         """
         if self.costs is not None:
             return (p @ self.costs).argmin(axis=1)

@@ -76,7 +76,8 @@ def grouped(folds: int, groups: Codes) -> Codes:
     there = int((sizes > 0).sum())
     if there < 2:
         raise ValueError(
-            "All rows are in one group, so they cannot be divided into folds of whole groups."
+            "All rows are in one group, so they cannot be divided into folds of whole groups. "
+            "Choose another column of groups (groups=, --group), or leave it out."
         )
     if there < folds:
         raise ValueError(
@@ -97,7 +98,8 @@ def in_time(folds: int, time: Array) -> Codes:
     if len(moments) < 3:
         raise ValueError(
             "Folds by time need three or more different times, because each fold is predicted "
-            f"from earlier rows; got {len(moments)}."
+            f"from earlier rows; got {len(moments)}. Choose another column of times (time=, "
+            "--time), or leave it out."
         )
     if len(moments) <= folds:
         raise ValueError(

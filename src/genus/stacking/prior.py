@@ -33,8 +33,8 @@ class Prior:
     mean of b. Weights of the same `group` (0, 1, …) are independent, and their precisions are
     multiplied by a factor that is learned from them; weights of group -1 keep their precisions.
 
-    Evidence that is `nonnegative` never gets a negative weight, but zero. A negative weight would
-    reverse the evidence, which may fit some rows by chance. If refines[g] is not -1, evidence g
+    Evidence that is `nonnegative` gets weight zero instead of a negative weight, which would
+    reverse the evidence, and might fit some rows by chance. If refines[g] is not -1, evidence g
     only corrects the evidence refines[g]: its weight may have any sign, and is zero if the weight
     of refines[g] is zero.
 

@@ -2,9 +2,10 @@
 
 `Tally` counts by class and key, `Pairs` by class and two keys, `Moments` sums powers of numbers by
 class, `Points` keeps rows while there are fewer rows than columns, `Sample` keeps some encoded
-rows, and `Compound` holds several of these. All are immutable and form a group: adding the empty
-value changes nothing, ``(a + b) - b == a``, one operand may have classes and keys that the other
-lacks, and nothing remains of what cancels (no class, key or origin).
+rows, `Belief` keeps what rows imply about weights, and `Compound` holds several of these. All are
+immutable and form a group: adding the empty value changes nothing, ``(a + b) - b == a`` (for
+`Sample`, within its limits), one operand may have classes and keys that the other lacks, and
+nothing remains of what cancels (no class, key or origin).
 
 Symbols: K classes, n columns, V keys, w weights.
 

@@ -77,12 +77,12 @@ class Belief:
 
     @property
     def is_finite(self) -> bool:
-        """Whether all sums are finite."""
+        """Whether the precision is at most `MOST_COUNT`, so that sums are finite."""
         return bool(np.abs(self.precision).max(initial=0) <= MOST_COUNT)
 
     @property
     def is_possible(self) -> bool:
-        """Whether rows can produce these sums: no curvature is negative."""
+        """Whether rows can produce these sums: no weight has a negative precision."""
         return bool((np.diag(self.precision) >= 0).all())
 
     def under(self, own: Axis, classes: Axis) -> Belief:

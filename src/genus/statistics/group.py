@@ -48,7 +48,7 @@ class Statistics(Protocol):
     def settled(self, before: Self) -> Self:
         """Remove rounding errors from what is left of `before`, after rows were forgotten.
 
-        Raise ImpossibleError if no rows can produce them.
+        Raise ImpossibleError if no rows can produce the rest.
         """
 
     @property
@@ -88,7 +88,10 @@ PLAIN = {str, int, float, bool, type(None), np.float64}  # types without arrays
 
 
 def freeze(value: Any) -> Any:
-    """Make all arrays in a value read-only, also inside dataclasses, tuples and dictionaries."""
+    """Make all arrays in a value read-only, also inside dataclasses, tuples and dictionaries.
+
+    Return the same value.
+    """
     kind = type(value)
     if kind in PLAIN:
         return value

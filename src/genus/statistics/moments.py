@@ -462,7 +462,7 @@ def diagonal(matrices: Array) -> Array:
 def is_positive(matrices: Array, slack: Array) -> bool:
     """Return whether (stacked) matrices (…, n, n) are positive definite.
 
-    `slack` (…, n) is added to their diagonals first.
+    `slack` (…, n) is added to their diagonals first; columns with zero on the diagonal are ignored.
     """
     raised = matrices.copy()
     diagonal(raised)[...] += slack

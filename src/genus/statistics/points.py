@@ -262,5 +262,5 @@ class Points:
 
 
 def summed(codes: NDArray[np.intp], weight: Array, size: int = 0) -> Array:
-    """Return the total weight of each code, (size,)."""
+    """Return the total weight of each code, for codes below `size` or up to the largest."""
     return np.bincount(codes, weight, size).astype(np.float64)

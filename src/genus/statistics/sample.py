@@ -2,12 +2,13 @@
 
 A row is kept if the hash of its content is small (a bottom-k sketch: Cohen and Kaplan 2007). So the
 sample of all rows can be made from the samples of any parts of them, in any order, and a row can be
-taken out again. Equal rows are stored once, with their total weight. A row is encoded as cells of a
-grid and hashes of categories and words; it never contains the values themselves.
+taken out again. Equal rows are stored once, with their total weight. A row of a table is encoded as
+cells of a grid and hashes of categories and words, without the values themselves. For
+GDA(shared="auto"), a row is encoded as its exact numbers.
 
-At most 2k rows are kept, and choices are made from the k rows with the smallest hashes. Forgetting
-is exact, as if the rows had never been counted, if all rows were kept, or as long as at least k of
-the kept rows are left.
+At most 2k different rows are kept, and choices are made from the k rows with the smallest hashes.
+Forgetting is exact, as if the rows had never been counted, if all rows were kept, or as long as at
+least k of the kept rows are left.
 
 Symbols: s rows of the sample, n columns, k rows to choose from.
 """
@@ -35,7 +36,7 @@ MISSING = np.iinfo(np.int64).min  # the cell of a value that is missing
 
 @dataclass(frozen=True, eq=False)
 class Bags:
-    """Bags of tokens: row i has tokens[ends[i - 1] : ends[i]], token t as often as times[t]."""
+    """Bags of tokens: row i has tokens[ends[i - 1] : ends[i]]; tokens[t] occurs times[t] times."""
 
     ends: NDArray[np.int64]
     tokens: NDArray[np.uint32]
@@ -175,7 +176,7 @@ class Sample:
 
     @property
     def is_finite(self) -> bool:
-        """Whether all weights are finite."""
+        """Whether all weights are at most `MOST_COUNT`, so that their sums are finite."""
         return bool(np.abs(self.weights).max(initial=0) <= MOST_COUNT)
 
     @property

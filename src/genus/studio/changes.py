@@ -35,7 +35,7 @@ def act(session: Session, body: dict[str, Any]) -> None:
 
 
 def chosen(session: Session, body: dict[str, Any]) -> tuple[int, ...]:
-    """Return the selected rows: a list of them, or all that match a filter."""
+    """Return the positions of the rows that a request lists, or that match its filter."""
     if isinstance(body.get("filter"), dict):
         if not session.is_own:
             raise ValueError(

@@ -63,7 +63,7 @@ class Data:
         return coded.dictionary, coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
 
     def codes(self, classes: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the position of each row's label in a model's classes, (m,), or -1."""
+        """Return the position of each row's label in `classes`, (m,); -1 for new labels."""
         values, codes = self._encoded
         known = {label: k for k, label in enumerate(classes.tolist())}
         by_text = {as_label(label): k for label, k in known.items()}
@@ -71,14 +71,14 @@ class Data:
         return np.array(place, dtype=np.int64)[codes]
 
     def label_values(self, classes: NDArray[Any]) -> Any:
-        """Return a cell of the target for each class of a model, as an Arrow array."""
+        """Return the label of each class of a model in the table's type, an Arrow array (K,)."""
         values, codes = self._encoded
         own = self.codes(classes)
         first = [int(np.argmax(own == k)) for k in range(len(classes))]
         return values.take(pa.array(codes[first]))
 
     def rows(self, at: Any, codes: NDArray[np.int64], labels: Any) -> Any:
-        """Return rows as an Arrow table, with their current labels."""
+        """Return the rows `at` as an Arrow table; row i has the label `labels[codes[i]]`."""
         at = np.asarray(at)
         part = self.table.take(pa.array(at))
         place = part.column_names.index(self.target)
@@ -86,7 +86,7 @@ class Data:
 
     @cached_property
     def judged(self) -> Rows:
-        """The rows to score: all of them, or a large enough random sample."""
+        """The positions of the rows to score: all, or a random sample of MOST_JUDGED."""
         if len(self) <= MOST_JUDGED:
             return np.arange(len(self))
         return np.sort(np.random.default_rng(0).permutation(len(self))[:MOST_JUDGED])

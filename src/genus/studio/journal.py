@@ -55,7 +55,7 @@ class Journal:
         return self.path.with_suffix(".lock")
 
     def edits(self, table: str, target: str, rows: int) -> list[Edit]:
-        """Return the edits for a table and target; none if the number of `rows` was another."""
+        """Return the edits for a table and target; none if made for another number of `rows`."""
         found = self._entry(table, target)
         if found.get("rows") != rows:
             return []
@@ -78,7 +78,7 @@ class Journal:
         return found if isinstance(found, dict) else {}
 
     def dropped(self, table: str) -> dict[str, int]:
-        """Return the names of other dropped files that have changes, with their numbers."""
+        """Return the number of changes of each other dropped file that has any, by file name."""
         found = {}
         for one in self._written:
             if one["table"] != table and one["name"] and one["edits"]:
@@ -101,7 +101,7 @@ class Journal:
         edits: Sequence[Edit],
         decision: Mapping[str, Any],
     ) -> None:
-        """Write the changes so far; `name` is the name of a file that was dropped on the page."""
+        """Write the changes so far; `name` is that of a file dropped on the page, or empty."""
         rest = [one for one in self._written if (one["table"], one["target"]) != (table, target)]
         entry = {
             "table": table,
@@ -148,7 +148,7 @@ def is_entry(found: Any) -> bool:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Return the content of a journal; {} if it is damaged, or if other users have access."""
+    """Return a journal; {} if it is missing, damaged, too large or open to other users."""
     try:
         status = path.stat()
         if status.st_size > MOST or (hasattr(os, "getuid") and status.st_uid != os.getuid()):
@@ -162,7 +162,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def state_folder() -> Path:
-    """Return the folder for journals: $GENUS_HOME, or the XDG state folder."""
+    """Return the folder for journals, in $GENUS_HOME or in the XDG state folder."""
     home = os.environ.get("GENUS_HOME")
     if home:
         return Path(home) / "studio"

@@ -50,7 +50,7 @@ class Scores:
 
     @cached_property
     def unusual(self) -> Array:
-        """The share of scored rows that have a lower density than each row, (m,)."""
+        """For each row, the share of scored rows that have a lower density, (m,)."""
         assert self.density is not None
         order = np.argsort(np.argsort(self.density, kind="stable"), kind="stable")
         return order / max(len(order), 1)
@@ -78,9 +78,9 @@ def out_of_fold(
 ) -> Scores:
     """Score rows of a model's own table, each by a model without the row's fold.
 
-    If there are few rows, everything is learned again without the fold. If there are many, only the
-    counts are those without the fold, and the weights are those of the model. The report does the
-    same.
+    If there are few rows and columns, everything is learned again without the fold. Otherwise, only
+    the counts are those without the fold, and the weights are those of the model. The report does
+    the same. `rows` are positions in the data, and `total` is the number of all rows.
     """
     anew = len(y) <= FEW_ROWS and len(model.plan_) <= MANY_COLUMNS
     folds: Any = min(FOLDS, len(y))
@@ -91,8 +91,8 @@ def out_of_fold(
     how = f"Every row is predicted by a model of {folds - 1} of {folds} folds. Neither its "
     how += "counts nor its weights include the row."
     if not anew:
-        how = "Every row is predicted from the counts of the other folds, with weights learned "
-        how += "from a sample of all rows."
+        how = "Each row is predicted from counts that do not include it. But the weights of the "
+        how += "experts were learned from a sample of all rows, which may include it."
     if len(y) < total:
         how += f" These are {len(y):,} of {total:,} rows, drawn at random."
     job.check()
@@ -102,7 +102,7 @@ def out_of_fold(
 
 
 def same_splits(rows: NDArray[np.intp], folds: int) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-    """Split rows by their positions, so that they keep their folds if other rows are forgotten."""
+    """Return training and test indices by fold; rows keep their folds if others are forgotten."""
     hashed = rows.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(40)
     fold = hashed % np.uint64(folds)
     return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(folds)]

@@ -20,7 +20,7 @@ LEAST = 0.02  # smallest difference of ranks that is shown
 
 
 class Near(NamedTuple):
-    """A similar row, and the columns that differ most: name, own cell, the similar row's cell."""
+    """A similar row, and the columns that differ most: name, given row's cell, this row's cell."""
 
     row: int
     differs: list[tuple[str, Any, Any]]

@@ -76,7 +76,7 @@ RELABELLED = [
 
 
 def place(session: Session) -> str:
-    """Return the Python expression for the source of the rows."""
+    """Return the arguments of `open_table` as Python."""
     told = repr(session.path or session.name)
     return told if session.encoding == "utf-8" else f"{told}, {session.encoding!r}"
 
@@ -103,7 +103,7 @@ def constructor(options: dict[str, Any]) -> str:
 
 
 def picked(rows: Sequence[int]) -> list[str]:
-    """Return the lines that list row numbers in the file; consecutive numbers become ranges."""
+    """Return the lines that pick rows by their numbers; consecutive numbers become ranges."""
     found = runs(rows)
     parts = [
         str(first) if first == last else f"*range({first}, {last + 1})" for first, last in found

@@ -61,7 +61,7 @@ class Refused(Exception):
 
 
 class Guard:
-    """Refuses requests from other pages before the application sees them."""
+    """An ASGI application that refuses requests from other pages, and passes others on to `app`."""
 
     def __init__(self, app: Any, token: str, host: str, port: int) -> None:
         self.app, self.token, self.host, self.port = app, token, host, port

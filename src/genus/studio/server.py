@@ -106,7 +106,7 @@ def reading(session: Session, view: View) -> Callable[[Request], Awaitable[Respo
 def writing(
     session: Session, change: Callable[[Session, dict[str, Any]], Any]
 ) -> Callable[[Request], Awaitable[Response]]:
-    """Return an endpoint that makes the change in its JSON body."""
+    """Return an endpoint that makes the change in the JSON body of a request."""
 
     async def endpoint(request: Request) -> Response:
         try:

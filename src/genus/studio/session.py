@@ -135,7 +135,7 @@ class Session:
 
     @property
     def now(self) -> Version:
-        """The version that is shown; it raises an error if there is none."""
+        """The version that is shown; an error is raised if there is none."""
         if not self.versions:
             raise ValueError(
                 "There is no model yet. Open a table, and choose the column to predict."
@@ -194,9 +194,9 @@ class Session:
         return self.run(f"Reading {shown.name(named.name)}", work)
 
     def open_upload(self, path: Path, name: str, content: str) -> Job:
-        """Open a file that was dropped on the page, and delete the copy after reading it.
+        """Open a file that was dropped on the page.
 
-        `content` is a hash of its content.
+        `path` is a copy of the file, which is deleted after reading; `content` is a hash of it.
         """
 
         def work(job: Job) -> None:
@@ -272,13 +272,13 @@ class Session:
         return hashlib.sha256(known.encode("utf-8", "surrogateescape")).hexdigest()[:12]
 
     def unsaved(self) -> list[str]:
-        """Describe the changes of the present table, which opening another table would close."""
+        """Describe the changes that are closed with the present table if another one is opened."""
         if not self.is_own:
             return []  # changes to a given model stay
         return [edit.told(self.class_names()) for edit in self.edits]
 
     def refuse_to_lose(self, known: int) -> None:
-        """Raise an error unless the page has told the user how many changes would be closed."""
+        """Raise an error unless `known` is the number of changes that opening a table closes."""
         found = self.unsaved()
         if len(found) != known:
             raise UnsavedError(
@@ -465,7 +465,11 @@ class Session:
         return fitted(options, rows, data.target, job), False
 
     def _replayed(self, edits: Sequence[Edit], job: Job) -> tuple[list[Version], list[bool]]:
-        """Return the versions after some edits, and whether each was made without the rows."""
+        """Apply edits to the first version, one after another.
+
+        Return the versions before and after the edits, of which only the newest MOST_KEPT, and for
+        each edit whether it was made without the rows.
+        """
         assert self.first is not None
         versions, solved = [self.first], []
         for i, edit in enumerate(edits):
@@ -526,7 +530,7 @@ class Session:
 
 
 class UnsavedError(RuntimeError):
-    """Opening another table would close the present one, whose changes the user may not expect."""
+    """Opening another table would close this one, with changes that the user did not confirm."""
 
 
 def options_for(options: dict[str, Any], columns: Sequence[str]) -> dict[str, Any]:

@@ -65,7 +65,7 @@ class Job:
 
 
 class Worker:
-    """Runs one job at a time; `changed` is called whenever one ends.
+    """A runner of one job at a time; `changed` is called whenever one ends.
 
     A stopped job counts as ended at once. Its thread ends at its next step, and what it computes
     until then is dropped, because jobs store their results in `Job.keeping` only.

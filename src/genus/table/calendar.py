@@ -40,7 +40,7 @@ def column_of(name: str, part: str) -> str:
 
 
 def dates_of(name: str) -> str:
-    """Return the column of dates that a part was computed from, or the given name.
+    """Remove the ending of a part, such as " (weekday)", from a column's name, if it has one.
 
     >>> dates_of("paid on (weekday)"), dates_of("price (net)")
     ('paid on', 'price (net)')

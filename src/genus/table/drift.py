@@ -30,10 +30,11 @@ TOLD = 3  # examples that a message lists
 
 @dataclass(frozen=True)
 class Drift:
-    """The drift of some rows against a model: its columns, sorted by how far they moved.
+    """The drift of some rows against a model, column by column.
 
-    `unlike` is the share of new rows whose likelihood is below a limit. Only a small share of the
-    model's own rows, `expected`, is below it. Both are NaN if the model keeps no sample.
+    Columns with mostly new categories come first, then those that moved, the farthest first.
+    `unlike` is the share of new rows whose likelihood is below a limit, or NaN if the model keeps
+    no sample. Only a small share of the model's own rows, `expected`, is below this limit.
     """
 
     rows: int
@@ -49,7 +50,7 @@ class Drift:
     def __str__(self) -> str:
         moved = self.moved
         told = f"{len(moved)} of {len(self.columns)} columns moved."
-        told = told if moved else "No column moved more than chance explains."
+        told = told if moved else "No column moved."
         lines = [f"{self.rows:,} rows. {told}"]
         if np.isfinite(self.unlike):
             lines.append(
@@ -96,8 +97,8 @@ class ColumnDrift:
     A category is unseen if the model never counted it, and a number if it is outside the range that
     was counted. `moved` is the total variation distance of p and q, ½ Σ|p - q|: the share of rows
     that would have to change for q to equal p. `is_sure` is true if chance does not explain the
-    distance. `expected` is the expected share of unseen values, by the Good-Turing estimate: the
-    share of values that were seen once.
+    distance. `expected` is the expected share of unseen values: for categories the share of values
+    that were seen once (the Good-Turing estimate), for numbers 2 / N. `values` is n.
     """
 
     name: str
@@ -114,7 +115,7 @@ class ColumnDrift:
 
     @property
     def is_open(self) -> bool:
-        """Whether many categories were seen only once, so that new ones are to be expected."""
+        """Whether so many values were seen only once that new categories are to be expected."""
         return self.kind == "category" and self.expected >= OPEN
 
     @property
@@ -125,7 +126,7 @@ class ColumnDrift:
 
     @property
     def has_moved(self) -> bool:
-        """Whether the distribution of the column changed."""
+        """Whether the distribution, or the share of missing values, changed by more than LEAST."""
         gone = abs(self.missing - self.missing_before) > LEAST and self.values >= ENOUGH
         return (self.is_sure and self.moved > LEAST) or gone
 
@@ -155,7 +156,10 @@ def of_frame(frame: Frame, cells: Tally, total: float) -> list[ColumnDrift]:
 
 
 def counted(frame: Frame, cells: Tally) -> Iterator[tuple[Column, Any, Any, Array]]:
-    """Yield each column except texts: its new values, and the cells and counts of the model."""
+    """Yield each column whose cells are counted: its new values, and the model's cells and counts.
+
+    Texts have no cells, and columns that were always missing have no counts.
+    """
     every = zip(frame.plan.used, frame.columns, strict=True)
     plain = [(column, values) for column, values in every if column.kind != "text"]
     counts = cells["rows"].sum(axis=0) if len(cells.classes) else np.zeros(0)
@@ -209,7 +213,7 @@ def of_categories(
 
 
 def hint_of(names: Sequence[str], axis: Any) -> str:
-    """Return a hint if an unseen name differs from a known one only by case or spaces."""
+    """Return a hint if an unseen name differs from a known one only by case or outer spaces."""
     known = {str(name).strip().lower(): name for name in axis.tolist()}
     for name in names:
         same = known.get(name.strip().lower())
@@ -243,7 +247,7 @@ def of_numbers(
 
 
 def log_shares(frame: Frame, cells: Tally, total: float) -> Array:
-    """Return the sum over columns of the log share of a row's bin: how likely each row is, (m,).
+    """Return how likely each row is, (m,): the sum over columns of the log share of its bin.
 
     The bins are the same as in the comparison of columns. Numbers outside the range that was
     counted have their own bin, and so have missing values.
@@ -271,7 +275,7 @@ def difference(now: Array, before: Array, columns: int) -> tuple[float, bool]:
     """Return the total variation distance of two distributions, and whether it is significant.
 
     The test is the χ² test of two samples, at level CERTAIN divided by the number of columns
-    (Bonferroni).
+    (Bonferroni). For fewer than ENOUGH new values, the result is 0 and False.
     """
     from scipy.special import chdtrc
 

@@ -84,7 +84,10 @@ class Frame:
 
     @staticmethod
     def to_arrow(X: NDArray[Any], plan: Plan) -> Any:
-        """Convert values (m, n) of the columns in use to a table of their original types."""
+        """Convert values (m, n) of the columns in use to an Arrow table of their original types.
+
+        Columns that are parts of dates are left out.
+        """
         import pyarrow as pa
 
         columns = [(j, column) for j, column in enumerate(plan.used) if not column.part]
@@ -220,7 +223,10 @@ def cast(strings: Any, name: str) -> Any:
 
 
 def arrow_type(name: str) -> Any:
-    """Return the Arrow type with a name such as int64 or timestamp[us]; None for nested types."""
+    """Return the Arrow type with a name such as int64 or timestamp[us].
+
+    Return None for string, and for types with other parameters, such as lists and decimals.
+    """
     import pyarrow as pa
 
     unit = re.fullmatch(r"(timestamp|time32|time64|duration)\[(\w+)(?:, tz=(.*))?\]", name)

@@ -73,7 +73,9 @@ def all_match(strings: Any, pattern: re.Pattern[str]) -> bool:
 
 
 def reading_of(strings: Any) -> str | None:
-    """Return how trimmed, non-null strings are read: "" if plain, None if they are not numbers.
+    """Return how to read trimmed, non-null strings as numbers or dates.
+
+    Return "" for plain numbers, and None if the strings are neither numbers nor dates.
 
     >>> reading_of(arrow.strings(["$1,357.72", "(12)", "1.4k"]))
     'decimal points'
@@ -98,7 +100,7 @@ def reading_of(strings: Any) -> str | None:
 
 
 def is_month_first(strings: Any) -> bool:
-    """Return whether the month comes first in ambiguous dates, as in US dates with slashes."""
+    """Return whether dates look like US dates: some have slashes, and all are valid month first."""
     import pyarrow.compute as pc
 
     slashes = bool(pc.any(pc.match_substring(strings, "/")).as_py())
@@ -240,7 +242,7 @@ def days_of(year: NDArray[Any], month: NDArray[Any], day: NDArray[Any]) -> NDArr
 
 
 def time_of(parts: dict[str, Any]) -> NDArray[np.float64]:
-    """Return the time of day as a fraction of a day."""
+    """Return the time of day as a fraction of a day; raise ValueError for times such as 12:60."""
     import pyarrow.compute as pc
 
     hour, minute, second = (numbers_in(parts[name]) for name in ("hour", "minute", "second"))

@@ -49,11 +49,11 @@ class Column:
     `note` says how it is read, or why it is left out (kind ""). Numbers are counted in the cells of
     a `grid`; `unit` is "days" for dates and "seconds" for times. If the column is `paired`, it is
     counted together with other columns: numbers in the coarser cells between `edges`, categories by
-    themselves if their hashes are `known`, and all other categories as one. `unseen` means that it
-    has held no value so far, so that later rows may decide its kind. If `runs`, pairs of words are
-    counted in texts; if `bits` is not 0, words are counted in 2^bits hash buckets. `written` says
-    how text is read as numbers or dates (`genus.table.numerals`), "" for plain numbers. If the
-    column is a `part` of dates, such as the weekday, the dates are in the column `of`.
+    themselves if their hashes are `known`, and all other categories as one. An `unseen` column has
+    held no value so far, so later rows may decide its kind. If `runs`, pairs of words are counted
+    in texts; if `bits` is not 0, words are counted in 2^bits hash buckets. `written` says how text
+    is read as numbers or dates (`genus.table.numerals`), "" for plain numbers. If the column is a
+    `part` of dates, such as the weekday, the dates are in the column `of`.
     """
 
     name: str
@@ -86,7 +86,7 @@ class Column:
         """Return a column with the cells and categories that both have.
 
         It can represent the counts of either. If one of the two is unseen or left out, return the
-        other; if their kinds differ, raise an error.
+        other. Raise ValueError if the two cannot be merged, such as a number and a category.
         """
         if self.unseen or other.unseen:
             return other if self.unseen else self
@@ -95,17 +95,18 @@ class Column:
         if self.kind != other.kind:
             raise ValueError(
                 f"Column {self.name!r} is a {self.kind} in one model and a {other.kind} in the "
-                "other. Fit one model with the plan of the other (like=)."
+                "other. Fit one model with the plan of the other (like=, or genus fit --plan)."
             )
         if self.part != other.part:
             raise ValueError(
                 f"Column {self.name!r} is in the table of one model, and computed from dates in "
-                "the other. Rename it, or leave it out (ignore=)."
+                "the other. Rename it, or leave it out (ignore=, --ignore)."
             )
         if (self.runs, self.bits) != (other.runs, other.bits):
             raise ValueError(
                 f"The two models count the texts of column {self.name!r} in different ways, "
-                "because one has seen more of them. Fit both with one plan (like=, or genus plan)."
+                "because their plans expect different numbers of words or classes. Fit both with "
+                "one plan (like=, or genus plan)."
             )
         grid = self.grid.common(other.grid)
         edges = np.array(sorted(set(self.edges) & set(other.edges)))
@@ -152,7 +153,8 @@ class Plan:
         if not self.used:
             told = "; ".join(f"{c.name!r} {c.note}" for c in self.left_out[:5])
             raise TableError(
-                f"No column is left to learn from: {told or 'there is none besides the target'}."
+                f"No column is left to learn from: {told or 'there is none besides the target'}. "
+                "Add a column, or choose a family for one that was left out (families=, --family)."
             )
 
     def require_columns(self, names: Collection[str]) -> None:
@@ -300,7 +302,7 @@ def unread(name: str, type: str, note: str, unseen: bool = False) -> Seen:
 
 
 def looked_at(name: str, values: Any, asked: str | None) -> Seen:
-    """Decide from some values what a column holds."""
+    """Decide from some values what a column holds; `asked` is the kind that the user chose."""
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.types as pt
@@ -433,7 +435,7 @@ def is_time(type: Any) -> bool:
 
 
 def is_row_number(values: Any) -> bool:
-    """Return whether whole numbers, once sorted, all differ by the same step."""
+    """Return whether whole numbers seem to number the rows: sorted, they rise by equal steps."""
     if len(values) < ENOUGH:
         return False
     steps = np.diff(np.sort(values.to_numpy()).astype(np.float64))
@@ -464,8 +466,9 @@ def as_numbers(
 ) -> Any:
     """Convert Arrow values to float64, NaN if missing or infinite; dates become days since 1970.
 
-    `learned` is the column's original type, `written` says how its text is read, and `unit` what
-    its numbers count. Raises TableError for dates where numbers are expected, and the reverse.
+    Times become seconds. `learned` is the column's original type, `written` says how its text is
+    read, and `unit` what its numbers count. Raises TableError for text that cannot be read, and for
+    dates where numbers are expected or the reverse.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -535,7 +538,8 @@ def refuse_other_unit(values: Any, name: str, unit: str, now: str) -> None:
 def read_text(strings: Any, written: str) -> tuple[Any, str]:
     """Parse trimmed strings as float64; return the numbers and the way in which they were read.
 
-    If not all can be read in the way `written`, another way that fits all of them is used.
+    If not all can be read in the way `written`, another way that fits all of them is used. Raises
+    ValueError if there is none.
     """
     there = strings.drop_null()
     if written and len(there):

@@ -21,7 +21,7 @@ WITH_CASE = np.r_[0:0x20000, 0xE0000:0xE1000].astype(np.uint32)
 
 @cache
 def alphabet(lowercase: bool) -> Entries:
-    """Return the flags and, if requested, the lower case of each code point."""
+    """Return each code point, or its lower case if requested, with its flags in the upper bits."""
     code = np.arange(SIZE, dtype=np.uint32)
     if lowercase:
         # The lower case of two capitals is not a single fixed letter, so the kernel handles them:

@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Documents:
-    """Texts that are read once, and then counted and scored many times."""
+    """Texts as `rows` of counts, with a column for each of `words`; read once, used many times."""
 
     words: Vocabulary
     rows: SparseRows
@@ -92,7 +92,7 @@ class Documents:
         return cls.of(words, sparse.indptr.astype(np.int64), sparse.indices, sparse.data)
 
     def count(self, y: Codes, weight: Array | None, n_classes: int) -> tuple[Array, Array]:
-        """Return occurrences and documents of each word by class, (K, V) each."""
+        """Return occurrences of each word, and documents that contain it, by class, (K, V) each."""
         occurrences, _ = matrix.sum_columns(self.rows, y, weight, n_classes, nonnegative=True)
         documents, _ = matrix.count_above(self.rows, y, weight, n_classes, 0.0)
         return occurrences, documents

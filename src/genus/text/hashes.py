@@ -20,7 +20,7 @@ BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 @dataclass(frozen=True)
 class WordPlan:
-    """The numbers of kinds for words, capitals, marks, pairs and opening words; -1 leaves them out.
+    """The kinds (0 to 15) of words, capitals, marks, pairs and opening words; -1 leaves them out.
 
     Pairs are pairs of neighbouring words, and the opening is the first `opening_size` words.
     `mixed` is the kind of a token that stands for all words that mix Latin letters with letters of

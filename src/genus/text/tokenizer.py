@@ -75,7 +75,7 @@ class Tokenizer:
     def count(
         self, texts: Texts, y: Codes, weight: Array | None, n_classes: int
     ) -> tuple[Vocabulary, Array, Array]:
-        """Return the words, and their occurrences and documents by class, (K, V) each.
+        """Return the words, and by class their occurrences and the documents with them, (K, V).
 
         The first word is the empty word. It is in every document but has no occurrences, so it
         counts all documents.

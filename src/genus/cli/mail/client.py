@@ -34,6 +34,6 @@ def client(arguments: tuple[str, ...]) -> None:
     if found is None:
         raise ValueError(
             f"{PROGRAM} is not installed; it comes with genus on Linux, macOS and BSD. Use genus "
-            "mail filter."
+            "mail filter; instead of --check and --learn, use genus mail check, learn or forget."
         )
     os.execv(found, [PROGRAM, *arguments])

@@ -66,6 +66,7 @@ def learn(
       genus mail learn --spam ~/Maildir/.Junk --ham ~/Maildir/.Archive ~/Maildir/.Work
       genus mail learn --spam - < message.eml
     """
+    from genus.display.text import count
     from genus.mail.spamfilter import SpamFilter
     from genus.mail.stats import advice
 
@@ -94,8 +95,10 @@ def learn(
         totals = spam_filter.own.totals()
         gone = before + added - totals.ham - totals.spam
         if gone > 0:
-            oldest = "oldest message was" if gone == 1 else f"{gone:,} oldest messages were"
-            click.echo(f"The {oldest} forgotten, to keep the store within its limit.")
+            click.echo(
+                f"Forgot {count(gone, 'old message')}, first those of the larger class, to keep "
+                "the store within its limit."
+            )
         click.echo(f"The store holds {totals.ham:,} ham and {totals.spam:,} spam.")
         for each in advice(spam_filter):
             click.echo(each, err=True)

@@ -20,8 +20,8 @@ def allow(senders: tuple[str, ...], remove: bool, store: str | None) -> None:
     """Always classify mail from a sender as ham.
 
     SENDER is an address, or a domain with its subdomains. The rule does not apply to a message
-    that fails DMARC or names two senders; see `Authentication-Results` in the documentation of
-    mail.
+    that fails DMARC, or whose From also contains an address that is not allowed; see
+    `Authentication-Results` in the documentation of mail.
 
     \b
     Examples:

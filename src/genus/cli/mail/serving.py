@@ -93,9 +93,10 @@ def serve(
     server accepts connections from this machine only, unless --allow-remote is given.
 
     With --users, a client on the Unix socket can act only for its own user, unless it is root or
-    trusted. A TCP client that does not know the secret gets verdicts from the site's store, and
-    cannot make the filter learn. If root starts the server, --user is required: the server switches
-    to that user.
+    trusted. With --users or --secret-file, a TCP client that does not send the secret gets verdicts
+    from the site's (or the only) store, and cannot make the filter learn. With neither, every
+    client can make the filter learn. If root starts the server, --user is required: the server
+    switches to that user.
 
     The server logs one line on stderr for each message. SIGTERM and Ctrl-C end it after the
     requests in progress; SIGHUP opens the stores again. It uses sockets that systemd passes to it.

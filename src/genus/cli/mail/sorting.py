@@ -38,8 +38,8 @@ def sort(
 ) -> None:
     """Move spam from a Maildir into its Junk folder.
 
-    Files are moved by renaming them, so a message is always in exactly one folder and keeps its
-    flags. The paths of moved messages go to stdout.
+    Within a file system, files are moved by renaming them, so a message is always in exactly one
+    folder. Messages keep their flags. The paths of moved messages go to stdout.
 
     \b
     Example:

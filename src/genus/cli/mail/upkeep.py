@@ -42,8 +42,8 @@ def stats(as_json: bool, store: str | None, site: str | None, ham_loss: float | 
 def verify(store: str | None) -> None:
     """Check that the store is undamaged.
 
-    Adds up all learned messages (lessons) again, compares the sums with the counts, and compares
-    every row with its checksum. The exit code is 1 if anything is wrong.
+    Adds up all learned messages (lessons) again, compares the sums with the counts, and, in SQLite,
+    compares every row with its checksum. The exit code is 1 if anything is wrong.
 
     \b
     Example:
@@ -104,7 +104,7 @@ def repair(store: str | None) -> None:
     "--keep",
     type=click.IntRange(0),
     metavar="N",
-    help="Keep at most N messages; forget the oldest.",
+    help="Keep at most N messages; forget the oldest, first those of the larger class.",
 )
 @options.store
 @options.site

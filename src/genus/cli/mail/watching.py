@@ -47,7 +47,8 @@ class Server(click.ParamType[tuple[str, int | None]]):
     "--tls",
     "security",
     flag_value="tls",
-    help="Encrypt from the start; port 993. The default, unless --plain is.",
+    help="Encrypt from the start; port 993. This is the default, except in the case described "
+    "under --plain.",
 )
 @click.option(
     "--starttls", "security", flag_value="starttls", help="Encrypt after connecting; port 143."
@@ -124,10 +125,10 @@ def watch(
     """Move new spam of an IMAP account to Junk, and learn from moves.
 
     A message that the user moves into Junk is learned as spam, and one that the user moves out of
-    Junk as ham. Unread messages are learned when they have been read. Messages that the user moves
-    into Trash are not learned, nor are those that this command moves. Mail that arrives while the
-    command is not running is sorted when it starts again. Mail from before its first start is left
-    alone, unless --all is given.
+    Junk as ham. A message that is unread when the user moves it is learned once it has been read.
+    Messages that the user moves into Trash are not learned, nor are those that this command moves.
+    Mail that arrives while the command is not running is sorted when it starts again. Mail from
+    before its first start is left alone, unless --all is given.
 
     Mail that was read and has stayed in the inbox for three days (--inbox-days) is learned as ham.
     This stops while the store holds at least 2 × S + 100 messages of ham, where S is its number of
@@ -171,7 +172,7 @@ def watch(
 
 
 def default_security(host: str, port: int | None) -> str:
-    """Return "plain" for a port of this machine other than 993, and otherwise "tls"."""
+    """Return "plain" if a port of this machine other than 993 is named, and otherwise "tls"."""
     from genus.mail.imap import PORTS, TLS, is_loopback
 
     return "plain" if is_loopback(host) and port not in (None, PORTS[TLS]) else TLS

@@ -209,8 +209,9 @@ def compare(
     are at most 500 columns, and more than half of the rows are complete; otherwise it is naive
     Bayes. Columns named in `ignore` are left out. `repeats` is the number of splits into training
     and test rows, rounded up to a multiple of ten, or of a smaller number if a class has few rows.
-    `patience` is the number of seconds that each model may take. `progress` is called with the
-    number of points finished since the last call, and the number of all points.
+    `patience` is the number of seconds that each model may take; a few fits are made in any case.
+    `progress` is called with the number of points finished since the last call, and the number of
+    all points.
 
     >>> from sklearn.datasets import load_iris
     >>> found = compare(*load_iris(return_X_y=True), repeats=10)

@@ -36,7 +36,7 @@ class Pair:
 
 
 def pairs(raw: Any, y: NDArray[Any], given: Material) -> tuple[tuple[Pair, ...], int]:
-    """Return the most dependent pairs of columns, and how many pairs were compared."""
+    """Return the dependent pairs of columns, most dependent first, and how many were compared."""
     bins = bins_for(len(y), len(given.classes))
     if bins < 2:
         return (), 0
@@ -57,7 +57,7 @@ def bins_for(rows: int, classes: int) -> int:
 
 
 def columns_in_bins(raw: Any, names: tuple[str, ...], bins: int) -> dict[str, NDArray[np.int64]]:
-    """Return the bins of each column of numbers or categories, as codes from 0; leave out texts."""
+    """Return the bins of each column as codes from 0; leave out texts and constant columns."""
     if isinstance(raw, Frame):
         kinds = zip(raw.columns, (column.name for column in raw.plan.used), strict=True)
         columns = {

@@ -168,7 +168,10 @@ def equal_covariances(X: Array, y: NDArray[Any], classes: NDArray[Any]) -> Covar
 
 
 def spreads(X: Array, y: NDArray[Any], classes: NDArray[Any]) -> dict[Any, Array]:
-    """Return each class's d² from its mean, measured by the pooled Σ, ascending."""
+    """Return, by class, the d² of its rows from its mean under the pooled Σ, ascending.
+
+    Classes with fewer than three rows are left out.
+    """
     Σ, _, number = pooled(X, y, len(classes))
     return {
         label: np.sort(mahalanobis(X[y == k], Σ))

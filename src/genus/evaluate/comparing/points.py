@@ -130,5 +130,5 @@ def notes_of(name: str, problems: Sequence[str], others: Sequence[str]) -> tuple
     if not problems:
         return tuple(others)
     why = " ".join(problems[0].split())[:300]
-    first = f"{name[0].upper()}{name[1:]} could not be fitted {len(problems):,} times: {why}"
+    first = f"Failed fits of {name}: {len(problems):,}. The first error: {why}"
     return (first, *others)

@@ -63,7 +63,11 @@ class Posterior:
 
 
 def bent(X: Array, y: NDArray[Any]) -> Bend | None:
-    """Return how much squares and products, or squares alone, improve logistic regression."""
+    """Return how much squares and products of columns improve logistic regression, out of fold.
+
+    With more than ten columns, only squares are added. Return None if a class has fewer than six
+    rows, or if there are more than MOST_COLUMNS columns.
+    """
     if len(y) > MOST_ROWS:
         some = np.sort(np.random.default_rng(0).choice(len(y), MOST_ROWS, replace=False))
         X, y = X[some], y[some]
@@ -111,7 +115,10 @@ def straightness(name: str, p: Array, y: NDArray[Any]) -> Posterior | None:
 
 
 def likelihood(X: Array, y: NDArray[np.bool_]) -> tuple[float, float]:
-    """Return the log-likelihood of a nearly unpenalised logistic regression, and its slope."""
+    """Fit a logistic regression; return its log-likelihood and the first column's coefficient.
+
+    The regression is nearly unpenalised.
+    """
     model = LogisticRegression(C=1e6, max_iter=1000).fit(X, y)
     score = model.decision_function(X)
     return float(np.sum(y * score - np.logaddexp(0, score))), float(model.coef_[0, 0])

@@ -29,8 +29,8 @@ MEASURES = {"error": "error", "log_loss": "log loss"}
 class Lead:
     """The lead of a model at one size, and its confidence, from 0.5 to 1.
 
-    `gap` is the error or log loss of the second model minus that of the first; above zero the first
-    leads.
+    `first` and `second` are the mean error or log loss of two models. `gap` is second - first: if
+    it is above zero, the first model leads.
     """
 
     measure: str
@@ -187,7 +187,10 @@ def beats_a_guess(curves: Curves, size: int) -> bool:
 
 
 def last_common(a: Line, b: Line) -> int | None:
-    """Return the largest size at which both models have two or more repeats."""
+    """Return the index of the largest size at which both models have fits in two or more repeats.
+
+    Return None if there is no such size.
+    """
     both = (~np.isnan(a.error) & ~np.isnan(b.error)).sum(axis=1) >= 2
     there = np.flatnonzero(both)
     return int(there[-1]) if len(there) else None

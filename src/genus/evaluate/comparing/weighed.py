@@ -27,7 +27,11 @@ class Weighed:
 
 
 def weighed(given: Material) -> Weighed | None:
-    """Cross-validate a TableClassifier; return None for texts, or if it would take too long."""
+    """Return the out-of-fold scores of a TableClassifier, or None if there are none.
+
+    There are none for texts and sparse matrices, for more than MANY_COLUMNS columns, or if the
+    classifier cannot be fitted or scored.
+    """
     if given.table is None or len(given.names) > MANY_COLUMNS:
         return None
     rows = np.arange(len(given.y))

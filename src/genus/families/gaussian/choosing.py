@@ -3,9 +3,9 @@
     loss = -Σ_i w_i log p(y_i | x_i, all rows but i) / Σ_i w_i
 
 The candidates for Σ are shared by the classes, separate or in between, diagonal or full, and shrunk
-by several amounts; LDA, QDA and Gaussian naive Bayes are among them. The loss is exact, from sums
-over all rows and a sample of rows, and the sample can be added and forgotten like the sums. Equal
-rows are left out together.
+by several amounts; LDA, QDA and Gaussian naive Bayes are among them. The sums Σ_i are over a sample
+of the rows, but each term is exact: its model is solved from sums over all rows. Samples can be
+added and forgotten like the sums. Equal rows are left out together.
 
 Symbols: m rows, n columns, K classes, w weights.
 """
@@ -61,7 +61,7 @@ def sampled(size: int, X: Matrix, y: Codes, classes: Axis, weight: Array | None)
 
 
 def encoded(X: Matrix, rows: NDArray[np.intp]) -> tuple[NDArray[np.int64], tuple[Bags, ...]]:
-    """Return the values in `rows` as 32-bit words, the high words first, (m, 2n)."""
+    """Return the values in `rows` as 32-bit words, the high words first, (m, 2n), and no bags."""
     bits = np.ascontiguousarray(matrix.dense_rows(X, rows) + 0.0).view(np.uint64)
     words = np.concatenate([bits >> np.uint64(32), bits & WORD], axis=1)
     return words.astype(np.int64), ()
@@ -86,7 +86,8 @@ def choose(
 ) -> Form:
     """Return the form with the least loss.
 
-    If no row can be left out, it is a shared Σ, shrunk by "oas" unless it is diagonal.
+    If no row can be left out, or no column varies within classes, the form is a shared Σ, shrunk by
+    "oas" unless it is diagonal.
     """
     weights, n = sums.weights[:, 0], sums.width
     variance = sums.variance()
@@ -139,8 +140,7 @@ def candidates(
 ) -> Iterator[tuple[Form, Array]]:
     """Yield forms, and log p(x|y) of each row by all other rows, (m, K).
 
-    Full forms come before diagonal ones. Of each kind, the one with one Σ for all classes comes
-    first.
+    Full forms come before diagonal ones. Of each kind, those with one Σ for all classes come first.
     """
     options: dict[str, Any] = {"unbiased": unbiased}
     amounts = SHRINKAGES if shrinkage is None else (float(shrinkage),)

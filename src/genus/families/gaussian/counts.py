@@ -72,7 +72,7 @@ def list_points(
 def count_squares(
     origin: Array, X: Matrix, y: Codes, classes: Axis, weight: Array | None
 ) -> Moments:
-    """Return Σwz² by class and column."""
+    """Return Σw, Σwz and Σwz² by class and column."""
     weights, sums, squares, invalid = square_columns(X, y, weight, origin, len(classes), threads())
     matrix.refuse(X, invalid, nonnegative=False)
     refuse_overflow(squares)
@@ -88,7 +88,10 @@ def count_products(
     classes: Axis,
     weight: Array | None,
 ) -> Moments:
-    """Return Σwzzᵀ, by class if `structure` is "separate", computed from chunks of centred rows."""
+    """Return Σw, Σwz and Σwzzᵀ, and if `quartic` also third and fourth moments.
+
+    Σwzzᵀ is by class if `structure` is "separate", otherwise over all classes.
+    """
     n, K = X.shape[1], len(classes)
     step = matrix.product_rows(n)
     if structure == "separate":
@@ -162,7 +165,7 @@ class Products:
         return cls(np.zeros((K, 1)), np.zeros((K, n)), squares, third, fourth)
 
     def add(self, weights: Array, sums: Array, z: Array, weighed: Array, labels: Codes) -> None:
-        """Add a chunk of centred rows z; if classes are separate, the rows are sorted by class."""
+        """Add a chunk of centred rows z; for separate covariances, they come sorted by class."""
         self.weights[:, 0] += weights
         self.sums += sums
         with np.errstate(over="ignore", invalid="ignore"):  # checked when all rows are added
@@ -202,7 +205,7 @@ def first_origin(X: Matrix, y: Codes, n_classes: int, power: int) -> Array:
 
 
 def some_rows(y: Codes, n_classes: int, size: int) -> NDArray[np.intp] | slice:
-    """Return about `size` rows, at least one of each class; all rows if there are fewer."""
+    """Return positions of about `size` rows, at least one of each class; of all if they are few."""
     step = len(y) // size
     if step < 2:
         return slice(None)

@@ -4,8 +4,8 @@ Maximum likelihood: μ_k = class mean, Σ = 1/m Σ_i (x_i - μ_{y_i})(x_i - μ_{
 the rows of class k alone. `unbiased` divides by m - K and m_k - 1.
 
 Missing values: the diagonal forms leave out only the missing value. A full Σ is counted from the
-complete rows of the block (a sum over pairs of columns would use more rows, but need not be
-positive definite). A row with missing values is scored by the marginal of its known columns.
+complete rows (a sum over pairs of columns would use more rows, but need not be positive definite).
+A row with missing values is scored by the marginal of its known columns.
 """
 
 from __future__ import annotations
@@ -63,21 +63,22 @@ class Gaussian:
       variance or, with `identity`, towards the identity.
     - `pooled`: the share s of the scatter S within all classes in a separate covariance (Friedman
       1989): Σ_k = ((1 - s) S_k + s S) / ((1 - s) m_k + s m).
-    - `automatic`: choose `pooled`, `diagonal` and the shrinkage by leaving out single rows, for
-      which about `kept_rows` rows are kept. `diagonal=True` and a given shrinkage are not changed.
-      `form` is the choice; with it, a number shrinks in units of its scale.
+    - `automatic`: choose `shared` or `pooled`, `diagonal` and the shrinkage by leaving out single
+      rows, for which about `kept_rows` rows are kept. `diagonal=True` and a given shrinkage are not
+      changed. `form` is the choice; with it, Σ is shrunk after columns are divided by `form.scale`.
     - `averaged`: a shared Σ is the mean of the classes' covariances, weighted by these priors, and
       each is shrunk separately.
     - `estimator`: what estimates the covariance of each class from its rows, such as those of
       sklearn.covariance.
     - `unbiased`: divide the scatter by m - K if Σ is shared, and by m_k - 1 if it is separate.
-    - `floor`: the smallest variance, as a share of the column's variance. With `added`, it is a
-      share of the largest variance of any column over all rows, and is added to every variance.
+    - `floor`: the smallest variance in a diagonal Σ, as a share of the column's variance within
+      classes. With `added`, it is a share of the largest variance of any column over all rows, and
+      is added to every variance.
     - `prior_rows`: separate variances of a diagonal Σ are estimated as if each class had this many
       more rows, with the variance of all rows.
     - `threshold`: shrink the means of a shared, diagonal Σ (see `genus.solve.centroids`).
-    - `rank`: the number of axes along which the means of a shared Σ differ; the priors `between`
-      weight the classes in choosing these axes (see `genus.solve.discriminant_axes`).
+    - `rank`: the number of axes along which the class means differ, with a shared Σ; the priors
+      `between` weight the classes in choosing these axes (see `genus.solve.discriminant_axes`).
     - `singular`: what to do if a shared Σ has no inverse: raise an "error", or "shrink" it by
       "oas". `remedy` replaces the advice in errors about a singular Σ.
     - `wide`: with this many columns or more, rows are kept while there are fewer rows than columns.
@@ -108,10 +109,10 @@ class Gaussian:
     between: Priors = field(default_factory=Priors)
 
     def counted_as(self, counting: Mapping[str, Any]) -> Gaussian:
-        """Return the same options for statistics that were counted with other options.
+        """Return the same options for statistics that were counted with the options `counting`.
 
-        shared, diagonal and shrinkage decide which second moments are counted. The second moments
-        of every class, K n² numbers, may be too many to be counted always.
+        Raise an error if too little was counted. shared, diagonal and shrinkage decide which second
+        moments are counted, because those of every class, K n² numbers, may be too many.
         """
         counted = replace(self, counted=counting)
         if self.shrinkage == "ledoit-wolf" and not counted.quartic:
@@ -135,15 +136,15 @@ class Gaussian:
         ):
             raise ValueError(
                 f"The model has counted only {sums_of(counted.zero()).moments.describe()}, which "
-                f"is too little for these options. Fit with shared={self.shared}, "
-                f"diagonal={self.diagonal} from the start. A model that was fitted with "
-                "shared=False, diagonal=False can change to all other forms."
+                "is too little for these options. Fit with these options from the start. "
+                "GDA(shared=False) counts enough for all values of shared and diagonal except "
+                'shared="auto".'
             )
         return counted
 
     @property
     def counting(self) -> Mapping[str, Any]:
-        """The options that decide what is counted; equal options mean equal sums."""
+        """The options that decide what is counted; only statistics with equal options can merge."""
         if self.counted is not None:
             return self.counted
         if self.automatic:
@@ -216,7 +217,10 @@ class Gaussian:
     def choose(
         self, statistics: Moments | Points | Compound, classes: Axis, width: int
     ) -> Form | None:
-        """Return the form of Σ with the smallest leave-one-out log loss."""
+        """Return the form of Σ with the smallest leave-one-out log loss.
+
+        Return None if the form is not to be chosen (see `automatic`), or no rows were counted.
+        """
         if not self.automatic:
             return None
         assert isinstance(statistics, Compound)
@@ -291,7 +295,7 @@ class Gaussian:
 
     @property
     def has_own_rule(self) -> bool:
-        """Whether Σ is estimated otherwise than from the scatter and its trace.
+        """Whether Σ or the means have a special rule, such as "oas", an `estimator` or a `rank`.
 
         Leave-one-out then has no closed form.
         """
@@ -702,7 +706,7 @@ def estimated(estimator: Any, points: Points, k: int, label: str) -> Table:
 
 
 def holes(X: Matrix) -> bool:
-    """Return whether a value of X is missing."""
+    """Return whether X has any missing value."""
     return X.dtype.kind == "f" and any(
         bool(np.isnan(X[part]).any()) for part in matrix.chunks(*X.shape)
     )

@@ -243,8 +243,8 @@ class Principal:
     ) -> Principal:
         """Return the principal axes of the pooled scatter, or of class k's scatter.
 
-        A `share` of the pooled scatter is mixed into the scatter of class k. `scatter` is that in
-        the statistics, or None if they are rows. Without a `scale`, the roots of the diagonal of
+        A `share` of the pooled scatter is mixed into the scatter of class k. `scatter` is that of
+        the sums, or None if `statistics` are rows. Without a `scale`, the roots of the diagonal of
         the scatter are used.
         """
         if isinstance(statistics, Points):

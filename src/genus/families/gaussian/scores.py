@@ -69,10 +69,10 @@ class DiagonalParameters:
 
 @dataclass(frozen=True, eq=False)
 class FullParameters:
-    """Means (K, n), one Σ or one for each class, their factors, and the shrinkage used.
+    """Means (K, n), one Σ or one for each class, their factors, and the shrinkage used for each.
 
-    `singular` is the error that shrinking avoided, if Σ was singular, and `form` the form of Σ
-    that was chosen, or None.
+    `centre` (n,) is the mean of all complete rows. `singular` is the error that shrinking avoided,
+    if Σ was singular, and `form` the form of Σ that was chosen, or None.
     """
 
     mean: Array

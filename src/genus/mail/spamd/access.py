@@ -31,7 +31,7 @@ class Peer:
 
     @property
     def name(self) -> str:
-        """Return the user's name, the ID of a user without a name, or the peer's address."""
+        """The user's name, the ID of a user without a name, or the peer's address."""
         if self.uid is None:
             return self.address
         try:
@@ -41,7 +41,7 @@ class Peer:
 
     @property
     def key(self) -> str:
-        """Return a key that identifies the peer."""
+        """A key that identifies the peer."""
         return f"uid {self.uid}" if self.uid is not None else self.address
 
 

@@ -31,7 +31,7 @@ class Stores:
 
 
 class Filters:
-    """The filters of one thread; those used last are kept open."""
+    """The filters of one process; the most recently used ones are kept open."""
 
     def __init__(self, stores: Stores) -> None:
         self.stores = stores

@@ -93,8 +93,8 @@ def on_tcp(host: str, port: int, remote: bool = False) -> socket.socket:
     except OSError as error:
         listening.close()
         raise ValueError(
-            f"Cannot listen on {host}:{port}: {error.strerror or error}. Stop the other server, or "
-            "name another address."
+            f"Cannot listen on {host}:{port}: {error.strerror or error}. Stop any other server "
+            "there, or name another address; a port below 1024 may need root."
         ) from error
     return listening
 

@@ -18,7 +18,7 @@ BARE = re.compile(r"[!#-<>-~]+")  # what needs no quotes: neither blanks nor = n
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry of the log: a message's user, its verdict or what was learned, and the seconds.
+    """An entry of the log: a message's user, its verdict or what was learned, and the time taken.
 
     `reason` says why a request was refused.
     """

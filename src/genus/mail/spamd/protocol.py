@@ -48,7 +48,7 @@ class Refusal(Exception):
 
     @property
     def line(self) -> bytes:
-        """Return the answer as one line; if an empty line followed, spamc would read a success."""
+        """The answer as one line; if an empty line followed, spamc would read a success."""
         reason = " ".join(self.reason.split())[:500]
         return f"SPAMD/1.0 {self.code:d} {self.code.name}: {reason}\r\n".encode("ascii", "replace")
 
@@ -73,7 +73,7 @@ class Request:
 
     @property
     def is_of_genus(self) -> bool:
-        """Return whether the client is genus-client, which expects the header Verdict."""
+        """Whether the client is genus-client, which expects the header Verdict."""
         return self.headers.get("client") == "genus"
 
     def encoded(self) -> bytes:
@@ -131,7 +131,7 @@ class Reading:
 
     @property
     def held(self) -> int:
-        """Return the number of bytes that are in memory."""
+        """The number of bytes that are in memory."""
         return len(self._held)
 
     @property
@@ -211,8 +211,9 @@ PONG = b"SPAMD/1.5 0 PONG\r\n"
 def answer(request: Request, spam: str, body: bytes = b"", verdict: str = "") -> bytes:
     """Return an answer with a `Spam:` header, in the protocol version of the request.
 
-    `verdict` is an additional header for genus-client; spamc would take it for an error. Clients
-    before 1.3 expect one header: otherwise Exim, which sends 1.2, would not find the score.
+    `verdict` is an additional header for genus-client; spamc would take it for an error. Clients of
+    versions before 1.3 get at most one of the other headers: otherwise Exim, which sends 1.2, would
+    not find the score.
     """
     length = f"Content-length: {len(body)}"
     headers = [length, spam]

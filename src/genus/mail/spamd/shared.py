@@ -75,7 +75,7 @@ class Tallies:
         self._sums[self.row, AT[kind, name]] += by
 
     def took(self, seconds: float) -> None:
-        """Count how long an answer took."""
+        """Count how long a verdict took."""
         at = bisect_left(BOUNDS, seconds)
         self.add("seconds", f"{BOUNDS[at]:g}" if at < len(BOUNDS) else "+Inf")
         self.add("seconds", "sum", seconds)
@@ -91,7 +91,7 @@ class Tallies:
                 f'{name}{{{label}="{k[1]}"}} {v:.0f}' for k, v in sums.items() if k[0] == kind
             ]
         name, total = "genus_mail_seconds", 0.0
-        lines += [f"# HELP {name} Seconds of work for one answer.", f"# TYPE {name} histogram"]
+        lines += [f"# HELP {name} Seconds of work for one verdict.", f"# TYPE {name} histogram"]
         for bound in (*(f"{each:g}" for each in BOUNDS), "+Inf"):
             total += sums["seconds", bound]
             lines.append(f'{name}_bucket{{le="{bound}"}} {total:.0f}')

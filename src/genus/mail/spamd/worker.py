@@ -35,7 +35,7 @@ UNREAD = Request("", (1, 0))  # stands for a request that did not arrive in full
 
 @dataclass(frozen=True)
 class Limits:
-    """The largest message in bytes, the most clients of a process, and the time limits."""
+    """The largest message in bytes, the most clients of a process, and the time limit."""
 
     size: int = 10_000_000
     clients: int = 100
@@ -259,7 +259,7 @@ class Talk(asyncio.Protocol):
 
     @property
     def begun(self) -> bool:
-        """Return whether the client has begun a request."""
+        """Whether the client has begun a request."""
         raise NotImplementedError
 
     def keeps_waiting(self, now: float) -> bool:
@@ -330,11 +330,11 @@ class Conversation(Talk):
 
     @property
     def held(self) -> int:
-        """Return the number of bytes of the request that have arrived, while it is unfinished."""
+        """The number of bytes of the request that have arrived, while it is unfinished."""
         return 0 if self.reading is None else self.reading.held
 
     def bound_all(self) -> None:
-        """If unfinished requests hold too many bytes, refuse one.
+        """If all unfinished requests together hold too many bytes, refuse one.
 
         It is the largest one of the peer whose requests hold the most bytes.
         """
@@ -407,7 +407,7 @@ class Conversation(Talk):
         self.say(done.text)
 
     def say(self, text: bytes) -> None:
-        """Send an answer, read the rest of the request, and close; else the answer may be lost."""
+        """Send an answer; close only after reading the whole request, or the answer may be lost."""
         self.reading = None
         self.said_all, self.since = True, monotonic()
         if self.transport.is_closing():

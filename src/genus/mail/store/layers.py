@@ -10,7 +10,10 @@ from genus.mail.store.protocol import Change, Store, Totals
 
 
 class Layers:
-    """A store that is the sum of several; only the first is written to."""
+    """Several stores that are read as one; only the first is written to.
+
+    Counts, totals and newest lessons come from all stores, all other data from the first.
+    """
 
     def __init__(self, own: Store, others: Sequence[Store]) -> None:
         self.own, self.layers = own, (own, *others)

@@ -23,7 +23,7 @@ Row = tuple[bytes, bool, int, bytes, int, int]
 
 
 class NoLesson(ValueError):
-    """A row that should be a lesson, but is damaged."""
+    """A part of a store, such as a lesson, is damaged."""
 
 
 def whole(value: object) -> int:
@@ -50,17 +50,17 @@ class Lesson:
 
     @property
     def is_import(self) -> bool:
-        """Return whether this lesson stands for imported counts, not for a message."""
+        """Whether this lesson stands for imported counts, not for a message."""
         return self.digest.startswith(IMPORTED)
 
     @property
     def counts_for(self) -> int:
-        """Return the lesson's present weight; a message that counts in full has UNIT."""
+        """The lesson's present weight; that of a message that counts in full is UNIT."""
         return self.weight >> self.halvings
 
     @property
     def row(self) -> Row:
-        """Return the values of COLUMNS, with tokens in little-endian order."""
+        """The values of COLUMNS, with tokens in little-endian order."""
         tokens = self.tokens.astype("<u4").tobytes()
         return self.digest, self.spam, self.day, tokens, self.weight, self.halvings
 
@@ -78,7 +78,9 @@ class Lesson:
 
 
 def sums(lessons: Sequence[Lesson], sign: int = 1) -> tuple[Tokens, Counts]:
-    """Return the lessons' tokens, ascending, and their counts of ham and spam, (n, 2).
+    """Return the lessons' distinct tokens, ascending, and their counts of ham and spam, (n, 2).
+
+    The counts are multiplied by `sign`.
 
     >>> tokens = np.array([3, 5], dtype=np.uint32)
     >>> sums([Lesson(b"a", True, 0, tokens), Lesson(b"b", False, 0, tokens[:1])])[1].tolist()
@@ -99,7 +101,7 @@ def sums_in_parts(lessons: Sequence[Lesson], sign: int = 1) -> Iterator[tuple[To
 
 
 def placed_sums(lessons: Sequence[Lesson], sign: int = 1) -> tuple[Tokens, Counts, Tokens]:
-    """Return `sums`, and the index of each lesson's tokens among the distinct ones."""
+    """Return `sums`, and the indices of all tokens, lesson by lesson, among the distinct ones."""
     return sum_lessons([each.tokens for each in lessons], changes_of(lessons, sign))
 
 

@@ -44,9 +44,10 @@ def expanded(path: str | Path) -> Path:
 def open_store(
     name: str | Path | None = None, site: str | Path | None = None, create: bool = True
 ) -> Store:
-    """Open a store, an SQLite file or postgresql://…, and the site's store below it if named.
+    """Open a store (an SQLite file or postgresql://…), on top of a site's store if one is named.
 
-    The parameter owner=NAME in a PostgreSQL address gives each user a separate store.
+    If the store does not exist and `create` is false, only the site's store is opened. The
+    parameter owner=NAME in a PostgreSQL address gives each user a separate store.
     """
     try:
         own = open_one(default_place() if name is None else name, create)

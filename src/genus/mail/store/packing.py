@@ -17,8 +17,8 @@ messages of one class: the counts of ham and spam then take half a byte each.
 A bucket contains: a checksum in two bytes (of CRC-32, begun with the bucket's number); the number
 of tokens in three bytes; the two low bytes of each token; a byte for each token, with the number of
 messages of ham in the upper half and that of spam in the lower half; and counts in six bytes each,
-ham and spam, of the tokens whose byte is 255. It is 255 if one of the two numbers is 15 or more, or
-is not whole.
+ham and spam, of the tokens whose byte is 255. The byte of a token is 255 if one of the two numbers
+is 15 or more, or is not whole.
 """
 
 from __future__ import annotations
@@ -76,9 +76,9 @@ def buckets_of(tokens: Tokens) -> NDArray[np.int64]:
 
 
 def shifted(held: list[Bucket], tokens: Tokens, by: Counts) -> list[Bucket]:
-    """Add changes `by` (n, 2) of ascending tokens to the buckets `held`, and return all buckets.
+    """Return the buckets of ascending tokens, with changes `by` (n, 2) added to their counts.
 
-    A bucket without any counts has empty bytes.
+    `held` are those of these buckets that exist. A bucket without any counts has empty bytes.
 
     >>> once = shifted([], np.array([3, 70_000], np.uint32), np.array([[256, 0], [0, 256]]))
     >>> twice = shifted(once[:1], np.array([3], np.uint32), np.array([[256, 512]]))

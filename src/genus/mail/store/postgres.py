@@ -336,7 +336,7 @@ class PostgresChange:
 
 
 def owner_of(url: str) -> tuple[str, str]:
-    """Return a URL without its parameter `owner`, and the owner.
+    """Return a URL without its parameter `owner`, and the owner, by default "site".
 
     >>> owner_of("postgresql://mail.example/mail?owner=anna%20b&sslmode=require")
     ('postgresql://mail.example/mail?sslmode=require', 'anna b')

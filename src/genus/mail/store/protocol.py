@@ -11,7 +11,7 @@ from genus.mail.store.lessons import UNIT, Counts, Lesson, Tokens
 
 
 class StoreError(ValueError):
-    """An error of a store, which says what, where, and what to do."""
+    """An error of a store; its message says what failed, where, and what to do."""
 
 
 class NoStore(StoreError):
@@ -40,7 +40,7 @@ class Totals:
 
     @property
     def weights(self) -> tuple[float, float]:
-        """Return the total weights of ham and spam, in messages."""
+        """The total weights of ham and spam, in messages."""
         return self.ham_weight / UNIT, self.spam_weight / UNIT
 
 
@@ -60,7 +60,7 @@ class Change(Protocol):
         ...
 
     def fade(self, lessons: Sequence[Lesson], halvings: int) -> None:
-        """Set how often the weights of known lessons were halved; change totals, not counts."""
+        """Set how often known lessons were halved; update the totals, but not the counts."""
         ...
 
     def shift(self, tokens: Tokens, by: Counts) -> None:
@@ -81,16 +81,19 @@ class Store(Protocol):
 
     @property
     def name(self) -> str:
-        """Return where the store is, to name it in errors and reports."""
+        """Where the store is, to name it in errors and reports."""
         ...
 
     @property
     def layers(self) -> Sequence[Store]:
-        """Return the stores that add up to this one; the first is the one that is written to."""
+        """The stores that add up to this one; the first is the one that is written to."""
         ...
 
     def counts(self, tokens: Tokens) -> Counts:
-        """Return the weights of ham and spam with each token, (n, 2); a message has UNIT."""
+        """Return the total weights of the ham and the spam that contain each token, (n, 2).
+
+        A message that counts in full has the weight UNIT.
+        """
         ...
 
     def find(self, digests: Sequence[bytes]) -> dict[bytes, Lesson]:
@@ -114,7 +117,7 @@ class Store(Protocol):
         ...
 
     def newest(self, most: int, spam: bool) -> list[Lesson]:
-        """Return the newest lessons of a class, the newest first."""
+        """Return up to `most` of the newest lessons of a class, the newest first."""
         ...
 
     def oldest(self, before: int) -> Iterator[Lesson]:
@@ -130,7 +133,7 @@ class Store(Protocol):
         ...
 
     def size(self) -> int:
-        """Return the size in bytes."""
+        """Return the size in bytes; in PostgreSQL, that of the stores of all owners."""
         ...
 
     def tidy(self) -> None:

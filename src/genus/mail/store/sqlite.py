@@ -1,7 +1,7 @@
 """Keep a store in one SQLite file, for many processes of one machine.
 
-Deleted rows are overwritten (`secure_delete`), but a page may keep hashes in the gap of rows that
-were moved to another page. `tidy` rewrites the file, which removes all that was forgotten.
+Deleted rows are overwritten (`secure_delete`), but a page may keep hashes in the space of rows
+that were moved to another page. `tidy` rewrites the file, which removes all that was forgotten.
 """
 
 from __future__ import annotations

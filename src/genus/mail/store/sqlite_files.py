@@ -22,7 +22,7 @@ PATIENCE = 60.0  # seconds that a process waits for others
 
 
 def beside(path: Path, end: str) -> Path:
-    """Return the path of a file that SQLite keeps beside another."""
+    """Return the path of a file beside another, with `end` (such as -wal) added to the name."""
     return path.with_name(path.name + end)
 
 
@@ -62,7 +62,7 @@ def frozen(path: Path) -> tuple[int, ...] | None:
 
 
 def connect(path: Path, create: bool, is_frozen: bool) -> sqlite3.Connection:
-    """Connect to a store of this version; create or convert it if necessary."""
+    """Connect to a store; make a missing one if `create`, and convert one of version 1."""
     there = path.exists() and path.stat().st_size > 0
     if not there and not create:
         raise NoStore(
@@ -108,7 +108,7 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
     elif version != VERSION:
         raise StoreError(
             f"{path} is a store of version {version}, but this genus reads version {VERSION}. "
-            "Use the genus that wrote it, or learn the mail again."
+            "Use the genus that wrote it, or move it away and learn the mail again."
         )
     run("PRAGMA synchronous = FULL")
     run("PRAGMA cache_size = -8192")  # KiB

@@ -195,7 +195,7 @@ class SQLiteChange:
 
 
 def look_up(connection: sqlite3.Connection, numbers: list[int]) -> list[tuple[int, bytes]]:
-    """Return the buckets with these numbers, ascending."""
+    """Return the existing buckets with these numbers, ascending."""
     found: list[tuple[int, bytes]] = []
     for start in range(0, len(numbers), LOOKED_UP):
         some = str(numbers[start : start + LOOKED_UP])
@@ -245,7 +245,10 @@ def row_of(lesson: Lesson) -> tuple[bytes, int, int, int, int]:
 
 
 def read_lessons(connection: sqlite3.Connection, rows: Sequence[Any]) -> list[Lesson]:
-    """Return the lessons of rows of ROW; each pack is read once if the rows are sorted by pack."""
+    """Return the lessons in rows with the columns ROW.
+
+    Each pack is read only once if the rows are sorted by pack.
+    """
     held: dict[int, list[Tokens]] = {}
     found = []
     for digest, spam, day, weight, halvings, pack, place, told in rows:

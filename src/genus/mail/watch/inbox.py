@@ -139,7 +139,7 @@ class Inbox:
         return moved or bool(halves)
 
     def await_departures(self, batch: Sequence[Letter], names: dict[int, str]) -> None:
-        """Wait until a client that moves by copying has deleted the originals."""
+        """Give a client that moves by copying GRACE seconds to delete the originals."""
         stamps = self.junk.stamps()
         suspects = [each for each in batch if each.stamp in stamps]
         self.junk.read_stamped({each.stamp for each in suspects})

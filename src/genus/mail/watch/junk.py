@@ -29,7 +29,7 @@ class Junk:
     def look(self, anyway: bool = False) -> None:
         """Note arrivals and departures; if `anyway`, look even if the status has not changed.
 
-        A message that is marked as deleted does not change the status.
+        Marking a message as deleted does not change the status.
         """
         if not self.session.has_junk:
             return

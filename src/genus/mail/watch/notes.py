@@ -1,7 +1,7 @@
 """Keep a watcher's state as notes in a store: numbers, dates and hashes of messages.
 
-Each shelf (notes of one kind) is bounded; the oldest notes are dropped. All changes between two
-calls of `keep` are written together or not at all.
+Each shelf holds notes of one kind. Those about messages are bounded: the oldest notes are dropped.
+All changes between two calls of `keep` are written together or not at all.
 """
 
 from __future__ import annotations

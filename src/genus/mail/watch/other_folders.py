@@ -21,7 +21,7 @@ class Elsewhere:
 
     @property
     def is_awaited(self) -> bool:
-        """Return whether a message that left Junk is still searched for."""
+        """Whether a message that left Junk is still searched for."""
         return any(is_open(each) for each in self.notes.gone.values())
 
     def look(self) -> None:

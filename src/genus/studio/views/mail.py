@@ -47,7 +47,7 @@ def stats(mail: MailStore) -> dict[str, Any]:
 
 
 def messages(mail: MailStore, raw: bytes) -> dict[str, Any]:
-    """Return the verdict on each message of a file, and whether it contains more messages."""
+    """Return the verdict on each of the first messages of a file, and whether it has more."""
     divisions = divided("message", io.BytesIO(raw))
     named = list(islice(divisions, MOST_MESSAGES))
     if not named:

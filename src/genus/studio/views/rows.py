@@ -79,7 +79,10 @@ def by_importance(version: Version, names: list[str]) -> list[str]:
 
 
 def filtered(session: Session, query: Mapping[str, str]) -> tuple[NDArray[np.intp], int]:
-    """Return the positions of matching scored rows, and how many of all rows match."""
+    """Return the positions of matching rows among the scored rows, and how many of all rows match.
+
+    The number ignores whether predictions are wrong, which is known only for scored rows.
+    """
     found = session.now.scores
     assert found is not None
     assert found.rows is not None

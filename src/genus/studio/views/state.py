@@ -157,9 +157,9 @@ def possible_targets(table: Any) -> list[dict[str, Any]]:
 
 
 def unsuited(distinct: int, rows: int, is_part: bool = False) -> str:
-    """Say why a column is a poor target; an empty string if it is a good one.
+    """Say why a column is a poor target; return an empty string if it is a good one.
 
-    The numbers are of the first rows only if `is_part` is true.
+    If `is_part`, the numbers are those of the first rows, not of all rows.
     """
     if distinct < 2:
         where = f" in the first {LOOK:,} rows" if is_part else ""
@@ -167,7 +167,10 @@ def unsuited(distinct: int, rows: int, is_part: bool = False) -> str:
     if distinct == rows and rows > FEW:
         return "Every row has a different value, like an identifier. No model can predict it."
     if distinct > max(rows / 2, 2):
-        return "Most rows have their own value. The studio predicts classes, not numbers or names."
+        return (
+            f"It has {distinct:,} different values in {rows:,} rows. The studio predicts classes, "
+            "not numbers or names."
+        )
     if distinct > MANY:
         least = "at least " if is_part else ""
         return f"It has {least}{distinct:,} values, and the studio suits targets with up to {MANY}."

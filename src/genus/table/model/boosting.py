@@ -60,8 +60,7 @@ class BoostedTrees:
     `weights` (T, 64) the weights of the rows in them, up to a factor. `seen` (V + 1,) marks the
     cells that count as known: those of the sample, without missing values that do not depend on the
     class. If several columns have the same cells in all rows, trees ask for one of them; `same`
-    (n,) says which.
-    `origin` identifies the rows and cells from which the trees grew.
+    (n,) is its position. `origin` identifies the rows and cells from which the trees grew.
     """
 
     columns: NDArray[np.uint16]

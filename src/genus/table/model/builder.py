@@ -28,8 +28,8 @@ def build(plan: Plan, families: Any, dependence: Any, calibrate: Any, sample_siz
             )
         if not is_for(family, kinds[name]):
             raise ValueError(
-                f"Column {name!r} holds {kinds[name] or 'no'} values, but {family!r} is for "
-                f"{FAMILIES[family].kind} values. Choose another family."
+                f"Column {name!r} has {kinds[name] or 'no'} values in the plan, but {family!r} is "
+                f"for {FAMILIES[family].kind} values. Choose another family, or none."
             )
     weighs = flag("calibrate", calibrate)
     size = whole("sample_size", sample_size, least=0, most=MOST_SAMPLED)

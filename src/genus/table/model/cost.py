@@ -44,14 +44,14 @@ def refuse_many_classes(family: Mixed, X: Frame, classes: int, target: str | Non
 
 
 def warn_of_many_classes(family: Mixed, X: Frame, classes: int, rows: int) -> None:
-    """Warn if the model of so many rows of a table like X, and classes, takes long to learn."""
+    """Warn if a model of so many classes and rows, of a table like X, takes long to learn."""
     seconds = expected_seconds(family, X, classes, rows)
     if classes >= MANY_CLASSES and seconds > LONG:
         less = ", or use calibrate=False (Python only)" if family.calibrate else ""
         warn(
             f"To learn {classes:,} classes or more from {rows:,} rows takes about "
             f"{seconds / 60:,.0f} minutes of CPU time. To shorten it, merge rare classes into one, "
-            f"learn from fewer rows, leave out columns (ignore=, --ignore){less}."
+            f"learn from fewer rows or leave out columns (ignore=, --ignore){less}."
         )
 
 

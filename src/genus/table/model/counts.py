@@ -9,6 +9,7 @@ By class (`Compound`):
     text/…   words of each column of texts
     joint/…  Σxxᵀ of numbers that are modelled jointly on request
     sample   some encoded rows, from which the weights of experts are learned
+    belief   what the rows imply about these weights, if no sample is kept
 
 Symbols: m rows, n columns, K classes, V slots.
 """

@@ -125,10 +125,10 @@ class Curved:
 
 @dataclass(frozen=True, eq=False)
 class Student:
-    """One curved expert without the table of `Curved`, which costs more than to score one fold.
+    """One curved expert without the table of `Curved`, for scoring the rows of one fold.
 
-    With Σ = LLᵀ, the squared distance is δ_k = |L⁻¹(φ - μ)|² / width. In Σ, the pooled covariance
-    counts as `prior` rows.
+    Making the table would take longer than the scoring. With Σ = LLᵀ, the squared distance is
+    δ_k = |L⁻¹(φ - μ)|² / width. In Σ, the pooled covariance counts as `prior` rows.
     """
 
     name: str
@@ -148,10 +148,11 @@ class Student:
 
 @dataclass(frozen=True, eq=False)
 class Informed:
-    """An expert whose score is multiplied by the share of columns that are not missing.
+    """An expert whose score is multiplied by the share of columns that carry evidence.
 
-    In a normal distribution, a missing value counts as the mean, which is close to the class in the
-    middle. Without this factor, a row with few known values would be assigned to that class.
+    In a normal distribution, a value without evidence counts as the mean, which is close to the
+    class in the middle. Without this factor, a row with few known values would be assigned to that
+    class.
     """
 
     expert: Expert
@@ -172,9 +173,8 @@ class Informed:
 class Experts:
     """All experts that are solved from counts of pairs.
 
-    `features` are those of the two linear and of the two curved experts; `priors` are the weights
-    of the pooled covariance in the curved ones. `known` (V + 1,) marks the slots that carry
-    evidence.
+    Each of the two sets of `features` has a linear and a curved expert; `priors` are the weights of
+    the pooled covariance in the curved ones. `known` (V + 1,) marks the slots that carry evidence.
     """
 
     bins: Additive
@@ -400,9 +400,10 @@ def column_features(
 ) -> list[Array]:
     """Return features of each column's slots: the mean, the normal score and indicators.
 
-    `cell_means` are the means of the cells of columns of numbers, None for categories. Unless
-    `every_bin`, the only indicator of a number is whether it is missing. The features of a column
-    have mean zero, and are zero where the value is unknown.
+    Each column has an array (its slots, its features). `cell_means` are the means of the cells of
+    columns of numbers, None for categories. Unless `every_bin`, the only indicator of a number is
+    whether it is missing. The features of a column have mean zero, and are zero where the value is
+    unknown.
     """
     starts = counted.starts
     single = np.einsum("kvv->v", counted.counts)

@@ -157,9 +157,8 @@ class Values:
 class Shares:
     """The logarithms of shares of values by class, `log_p` (V, K).
 
-    Numbers are divided into V ranges at `steps` (V - 1,).
-
-    A wide table keeps these for columns with little information, instead of a family.
+    Numbers are divided into V ranges at `steps` (V - 1,); for categories, `steps` (V,) are their
+    names. A wide table keeps these for columns with little information, instead of a family.
     """
 
     steps: Axis
@@ -325,7 +324,10 @@ def of_columns(
     rows: Array,
     some: Collection[int] | None = None,
 ) -> list[Counted | None]:
-    """Return the counts of all columns in use, or of those at some positions; None for texts."""
+    """Return the counts of all columns in use, or of those at some positions; None for texts.
+
+    `rows` (K,) are the weights of the classes.
+    """
     tally, numbers = statistics["cells"], statistics.parts.get("numbers")
     plain = [column for column in plan.used if column.kind != "text"]
     axes = iter(tally.keys or (labels.empty_axis(),) * len(plain))
@@ -371,7 +373,7 @@ def solve(counted: Counted, family: str | None = None) -> Marginal:
 
 
 def unsolved(counted: Counted) -> Marginal:
-    """Return the marginal of a column that has too little information."""
+    """Return a marginal without a family, for a column that has too little information."""
     nothing = np.zeros((2, len(counted.classes)))
     gains, missing = {ALONE_NOTHING: 0.0}, missing_share(counted)
     return Marginal(ALONE_NOTHING, gains, None, nothing, missing=missing, counted=counted)

@@ -114,12 +114,12 @@ class MixedParameters:
 
     @property
     def trees(self) -> BoostedTrees | None:
-        """The trees; None if no rows were kept to grow them from."""
+        """The trees; None if there are none, as in a model without weights or without a sample."""
         return None if self.weighing is None else self.weighing.trees
 
     @property
     def linear(self) -> WideLinear | None:
-        """The linear expert over all columns; None unless the table is wide and has weights."""
+        """The linear expert over all columns; None if there is none, as in a narrow table."""
         return None if self.weighing is None else self.weighing.linear
 
     @cached_property
@@ -436,7 +436,7 @@ class Mixed:
         return by_rows(score, scorer.read(X), len(p.log_share))
 
     def present(self, parameters: MixedParameters) -> list[str]:
-        """Return the names of the experts in the order of `evidence`."""
+        """Return the names of the experts that are in `parameters`, in the order of `evidence`."""
         plain = ["families"] if len(parameters.texts) < len(parameters.marginals) else []
         plain += [expert.name for expert in parameters.listed]
         plain += [] if parameters.linear is None else [wide.NAME]
@@ -516,9 +516,10 @@ class Mixed:
         return terms
 
     def reference(self, parameters: MixedParameters, most: int) -> tuple[Frame, Array]:
-        """Return the rows of the sample with the smallest hashes, and their weights.
+        """Return rows of the sample, those with the smallest hashes, and their weights.
 
-        If no rows are kept, rows are drawn from a tree of the columns, with a fixed seed.
+        There are at most `most` different rows. If no rows are kept, `most` rows are drawn from
+        a tree of the columns, with a fixed seed.
         """
         p = parameters
         assert p.solved_from is not None
@@ -537,9 +538,9 @@ class Mixed:
     def by_word(
         self, parameters: MixedParameters, X: Frame, terms: Array
     ) -> dict[str, list[dict[str, Array]]]:
-        """Return the contributions (K,) of known words, as a dictionary for each row, by column.
+        """Return the contributions (K,) of known words: by column of texts, then by row and word.
 
-        With weights, they are scaled to their column's contributions in `terms` (m, n, K).
+        With weights, the contributions are scaled to those of their column in `terms` (m, n, K).
         """
         found = {}
         for j, own in parameters.texts.items():

@@ -8,8 +8,9 @@ many shares would gain by chance (Akaike 1974):
 
     Σ_kb p(k, b) log p(k, b) / (p(k) p(b)) - (B - 1)(K - 1) / 2N
 
-The best columns are solved in full. The others keep their shares if these gain anything. In
-cross-validation, columns are compared again for every fold, by the counts of the other folds.
+The information in which values are missing is added. The best columns are solved in full. The
+others keep their shares if these gain anything. In cross-validation, columns are compared again for
+every fold, by the counts of the other folds.
 
 Symbols: n columns, K classes, B bins, V cells of all columns.
 """

@@ -8,7 +8,8 @@ v(none) among the columns has all of these properties:
 - the contributions and the baseline add up to the log-odds, exactly and in every row;
 - the baseline is v(none), the log-odds of the class shares, and is the same for all rows;
 - a column that changes nothing, whatever else is known, contributes nothing;
-- two columns with the same information share it equally.
+- two columns with the same information share it equally;
+- if v is the sum of two functions, the contributions are the sums of theirs.
 
 v uses submodels, rather than rows in which a column has the values of other rows: where columns
 depend on each other, such rows are unlike any real row, and the model's scores for them mean
@@ -150,7 +151,7 @@ class Shapley:
         return total / len(group)
 
     def _routes(self, groups: list[list[Order]]) -> Iterator[list[list[Route]]]:
-        """Yield groups of factorised orders, each as large as memory allows."""
+        """Factorise the orders; yield as many of the groups at a time as memory allows."""
         size = max(ROUTE_BYTES // max(self.models.route_bytes * len(groups[0]), 1), 1)
         for i in range(0, len(groups), size):
             yield [[self.models.route(order) for order in g] for g in groups[i : i + size]]

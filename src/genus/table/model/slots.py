@@ -21,7 +21,12 @@ from genus.table.model.experts import Cells
 
 @dataclass(frozen=True, eq=False)
 class Slots:
-    """The slots of paired columns; `columns` are their positions among the columns in use."""
+    """The slots of paired columns, one column after another.
+
+    `columns` are the positions of these columns among the columns in use, `keys` the keys of their
+    cells, and `starts` their first slots, which are for missing values. The last entry of `starts`
+    is the slot for unknown values.
+    """
 
     plan: Plan
     columns: tuple[int, ...]

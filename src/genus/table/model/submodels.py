@@ -170,7 +170,7 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class Submodels:
-    """Scores rows as if only some columns were known, with the same weights of experts."""
+    """The scores of rows as if only some columns were known, with the same weights of experts."""
 
     family: Mixed
     parameters: MixedParameters

@@ -133,7 +133,7 @@ class Tree:
         return total
 
     def sample(self, k: int, n: int, rng: np.random.Generator) -> Iterator[tuple[int, Any]]:
-        """Yield the position of each paired column, and n drawn values; None if missing."""
+        """Yield the position of each paired column, and n values of class k; None if missing."""
         bins = np.empty((len(self.parent), n), dtype=np.intp)
         for j in self.order:
             own = np.arange(self.first[j], self.first[j + 1])

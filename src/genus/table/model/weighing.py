@@ -188,7 +188,7 @@ class Drawn:
 
     @classmethod
     def of(cls, family: Mixed, statistics: Compound, classes: Axis) -> Drawn | None:
-        """Take the sample, or a part that fits in memory; return None if it has only one class."""
+        """Take the sample, or a part that fits in memory; return None without two classes."""
         judges = len(family.names) + len(family.how.plan)
         most = max(MOST_CELLS // (len(classes) * judges), FEWEST)
         sample = statistics["sample"].smallest(most)
@@ -200,7 +200,7 @@ class Drawn:
 
 
 def out_of_fold(family: Mixed, statistics: Compound, classes: Axis) -> OutOfFold | None:
-    """Score the sample's rows by models of the other folds; None if there is only one class."""
+    """Score the sample's rows by models of the other folds; None without two classes."""
     drawn = Drawn.of(family, statistics, classes)
     if drawn is None:
         return None
@@ -295,7 +295,7 @@ def grown(
 def trees_for(
     trees: BoostedTrees | None, family: Mixed, statistics: Compound, classes: Axis
 ) -> BoostedTrees | None:
-    """Return the trees, or new trees if they grew from other rows than the kept sample."""
+    """Return the trees; if they grew from other rows than the kept sample, grow new ones."""
     if trees is None:
         return None
     slots = Slots.of(family.how.plan, statistics["pairs"])
@@ -324,7 +324,7 @@ def over_all_columns(
 def linear_for(
     linear: WideLinear | None, family: Mixed, statistics: Compound, classes: Axis
 ) -> WideLinear | None:
-    """Return the expert, or a new one if it was solved from other rows than the kept sample."""
+    """Return the expert; if it was solved from other rows than the kept sample, solve it again."""
     if linear is None:
         return None
     sample = statistics["sample"]
@@ -343,7 +343,7 @@ def evidence(
     trees: tuple[BoostedTrees, Cells] | None,
     linear: Array | None,
 ) -> tuple[Array, NDArray[np.bool_]]:
-    """Return the out-of-fold evidence of experts, and which rows have a class that was learned.
+    """Return out-of-fold evidence, (m, K, G), and which rows have a class that was learned, (m,).
 
     A class whose rows are all in one fold is not learned when this fold is scored. `linear` (m, K)
     are the out-of-fold scores of the expert of wide tables.

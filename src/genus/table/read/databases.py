@@ -63,8 +63,8 @@ def dotted(name: str) -> str:
 def one_file(files: Files) -> str:
     if len(files.paths) > 1:
         raise TableError(
-            f"A glob cannot name several databases, but {files.name} does. Give a list of paths "
-            "instead."
+            f"{files.name} names several databases. Give a list of paths that each name a table, "
+            "as FILE#TABLE."
         )
     return files.paths[0]
 

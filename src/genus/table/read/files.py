@@ -146,7 +146,7 @@ def from_sql(name: str, sql: str) -> Source:
 
 
 def quoted(path: str) -> str:
-    """Quote a path for SQL, and escape brackets and asterisks, which DuckDB reads as patterns."""
+    """Quote a path for SQL, and escape *, ?, [ and ], which DuckDB reads as patterns."""
     return literal(re.sub(r"[*?\[\]]", lambda mark: f"[{mark[0]}]", path))
 
 
@@ -425,7 +425,7 @@ def short_years(source: Source) -> list[str]:
 
 
 def altered_columns(name: str, listed: str, options: str, schema: Any) -> list[str]:
-    """Return the columns of CSV files that would lose digits, leading zeros or short times."""
+    """Return the CSV columns that would lose digits, signs, leading zeros or the form of times."""
     import pyarrow.types as pt
 
     patterns = {pt.is_floating: LONG, pt.is_integer: SIGNED, pt.is_time: SHORT}
@@ -677,7 +677,10 @@ def files_of(path: str) -> list[str]:
         inside = [p for p in sorted(Path(path).rglob("*")) if p.is_file() and p.name[0] not in "._"]
         known = [str(p) for p in inside if suffix_of(str(p)) in READERS]
         if not known:
-            raise TableError(f"The folder {path} holds no {', '.join(sorted(READERS))} file.")
+            raise TableError(
+                f"The folder {path} holds no {', '.join(sorted(READERS))} file. Give another "
+                "folder, or name its files."
+            )
         return known
     if os.path.exists(path):
         return [path]

@@ -39,7 +39,9 @@ class Lines:
     ) -> Lines | None:
         """Return the lines of files in a `dialect` that DuckDB found; None if this is unsafe.
 
-        It is unsafe if line ends are ambiguous, or if the first lines of the files differ.
+        It is unsafe if the files have comments, escape characters other than the quote, or line
+        ends other than LF and CRLF; if their lines of column names differ; or if there are several
+        files without column names.
         """
         quote, escape = (dialect[mark].replace(NONE, "") for mark in ("Quote", "Escape"))
         plain = dialect["Comment"] == NONE and escape in ("", quote) and len(quote) <= 1

@@ -64,7 +64,9 @@ def readable_files(
 
 
 def is_table(data: Any) -> bool:
-    """Return whether data names or streams a table, as opposed to an array in memory.
+    """Return whether data names a table, or is an Arrow or database table, stream or lazy frame.
+
+    Return False for data frames and arrays in memory.
 
     >>> is_table("new.csv"), is_table([[1.0, 2.0]])
     (True, False)
@@ -81,7 +83,7 @@ def is_table(data: Any) -> bool:
 
 
 def names_table(data: Any) -> bool:
-    """Return whether data is a path, a query, or an opened source."""
+    """Return whether data is a path, a query, a server's address or an opened source."""
     if not isinstance(data, str):
         return isinstance(data, Source | os.PathLike)
     path, _ = split_part(data)

@@ -145,7 +145,10 @@ class Source:
         return self.read(lambda source: pa.Table.from_batches(source.batches(), source.schema))
 
     def read(self, work: Callable[[Source], Result]) -> Result:
-        """Return the result of `work`; repeat it if a column turns out to have another type."""
+        """Return the result of `work` for this source.
+
+        If later rows of a column do not have the guessed type, read it as text and start again.
+        """
         source = self
         while True:
             try:
@@ -180,8 +183,9 @@ class Source:
             head = " The file seems to have no header line with column names."
             if column in self.first_values():
                 head = (
-                    f" Its first line has the name {column!r}, but the names of other columns are "
-                    "empty, so it was read as a row. Give every column a name there."
+                    f" Its first line contains {column!r}, but was read as a row, because its "
+                    "other fields are empty or could be values. If it is the header line, give "
+                    "every column a name there that is not a number."
                 )
         return f"{hint}It has {shown}{more}.{head}"
 
@@ -192,7 +196,7 @@ class Source:
 
 
 def first_rows(batches: Iterable[Any], rows: int) -> Iterator[Any]:
-    """Yield this many rows from the start of batches."""
+    """Yield batches with the first rows of `batches`, this many in total."""
     for batch in batches:
         yield copied(batch, np.arange(min(rows, batch.num_rows)))
         rows -= batch.num_rows
@@ -305,7 +309,7 @@ def shortened(text: str, most: int = 60) -> str:
 
 
 class readable:
-    """Turn errors of DuckDB, Arrow and other READERS into a TableError with one clear sentence."""
+    """A context manager that turns errors of READERS, such as DuckDB, into a clear TableError."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -365,7 +369,7 @@ def explained(message: str) -> str:
             "may be binary, cut short, or still being written. Correct it, or copy it again."
         )
     if "httpfs" in flat or "http://" in flat or "https://" in flat:
-        return "it contains a remote address, and genus reads only local files. Download it first."
+        return "it contains a remote address, but genus reads only local files. Download the file."
     if re.search(r"unicode|not utf-8|utf-?8 encoded", flat, re.I):
         return (
             f"it is not UTF-8{where}. Give its encoding, such as --encoding latin-1 "

@@ -153,7 +153,7 @@ def least(losses: Array) -> int:
 def teaching_weights(weight: Array, known: NDArray[np.bool_]) -> Array:
     """Return the weights of rows, scaled so that the largest is at most MOST_WEIGHT.
 
-    Only rows whose class is `known`, which means that other folds have it, too, get a weight.
+    `known` marks the rows whose class other folds have, too; all other rows get weight zero.
     """
     weight = np.where(known, weight, 0.0)
     return weight * min(1.0, MOST_WEIGHT / max(weight.max(initial=0), 1.0))
@@ -163,7 +163,7 @@ def teaching_weights(weight: Array, known: NDArray[np.bool_]) -> Array:
 class Selected:
     """The counts of selected words.
 
-    `chosen` marks those of them that occur in the texts, and `here` holds these.
+    `chosen` (V,) marks the words that occur in the texts, and `here` holds these words.
     """
 
     counts: Tally

@@ -48,7 +48,7 @@ class Evidence:
     def solve(self, counts: Tally, chosen: NDArray[np.bool_] | None = None) -> tuple[Array, Array]:
         """Return T (V, K), centred over the classes, and the evidence of an empty text (K,).
 
-        `chosen` (V,) are the words whose rows of T are needed, if not all.
+        If `chosen` (V,) is given, T has only the rows of the words that it marks.
         """
         used = self._used(keys_of(counts))
         rows = used if chosen is None else used & chosen

@@ -32,10 +32,11 @@ FEW = 200  # texts; fewer are dealt into more folds
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """Texts with an event model: the named one or, if it `chooses`, the best for a sample.
+    """Texts with an event model, which may be chosen or calibrated by a sample of the texts.
 
-    `words` has the options: a named event model is calibrated, and "auto" chooses one. `size` is
-    the number of texts to choose by; 0 keeps none.
+    `words` has the options. If the corpus `chooses`, the event model "auto" is replaced by the best
+    candidate, and a named one is calibrated. `size` is the number of texts in the sample; 0 keeps
+    none.
     """
 
     words: Words

@@ -34,7 +34,7 @@ class Leaving:
     alpha: float
 
     def multinomial(self, counted: Array) -> Array:
-        """Return Σ x log(N - own + α) - Σx log(ΣN - own + αV), over the words that remain."""
+        """Return Σ x log(N + α) - Σx log(ΣN + αV), (m, K), with N and V of all other texts."""
         scores = np.empty((self.entries.rows, len(counted)))
         for k, N in enumerate(counted):
             scores[:, k] = self._log_likelihood(N, self.y == k)

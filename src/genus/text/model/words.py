@@ -42,10 +42,10 @@ EVENT_MODELS = ("multinomial", "boolean", "bernoulli", "complement")
 class WordParameters:
     """The words in use, their counts, and log p(x|y) as a sum over words.
 
-    It is Σ_v x_v table_v / L^power + constant, with `table` (V, K) and `constant` (K,). `inner` are
-    the parameters of the event model's family. If they give a word probability zero, `table` is
-    None. The table of a combination has a last column of ones, whose sum shows whether any word is
-    known.
+    log p(x|y) is Σ_v x_v table_v / L^power + constant, with `table` (V, K) and `constant` (K,).
+    `inner` are the parameters of the event model's family; None for a combination. `table` is None
+    if `inner` gives a word probability zero. The table of a combination has a last column of ones,
+    whose sum shows whether any word is known.
     """
 
     words: Vocabulary
@@ -200,7 +200,10 @@ class Words:
     def contributions(
         self, parameters: WordParameters, X: Texts | Documents
     ) -> tuple[Array, Array]:
-        """Return contributions by word of X's vocabulary; for Bernoulli, compared with absence."""
+        """Return contributions by word of X's vocabulary, (m, V, K), and the rest, (m, K).
+
+        For Bernoulli, a word is compared with its absence, unless some probability is zero.
+        """
         documents = X if isinstance(X, Documents) else self.tokenizer.encode(X)
         if parameters.table is None:
             return self._inner_contributions(parameters, documents)
