@@ -142,7 +142,9 @@ def test_squares_about_an_origin_keep_their_digits(origin: str) -> None:
 def test_squares_that_have_lost_their_digits_are_a_warning() -> None:
     far = X + 1e8
     options = {"rows": SIZES, "sums": far.groupby(Y).sum(), "squares": (far**2).groupby(Y).sum()}
-    with pytest.warns(UserWarning, match=r"column 0 \('a'\) in class 'maybe' is below .*origin="):
+    with pytest.warns(
+        UserWarning, match=r"column 0 \('a'\) in class 'maybe' is so small .*origin="
+    ):
         from_counts(GaussianNB(), **options)
 
 

@@ -135,7 +135,7 @@ def test_figures_of_the_page() -> None:
     assert f"| {words} are kept, taken in turn from the beginning of each text; noted |" in text
     assert f"fewer than {FEWEST} messages of either class" in text
     assert f"ham loss of {HAM_LOSS * 100:g} %" in text
-    assert f"more than {MOST_LESSONS:,} messages" in text
+    assert f"at most {MOST_LESSONS:,} messages" in text
     assert f"batch of up to {BATCH:,} messages is one transaction" in text
     assert MOST_HALVINGS == 8
     assert "after nine half-lives it is forgotten" in text

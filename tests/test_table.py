@@ -976,9 +976,9 @@ def test_weights_of_rows_count_in_the_scores() -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda m: m.resolve(families={"city": "gaussian"}), "'city' holds category"),
+        (lambda m: m.resolve(families={"city": "gaussian"}), "'city' has the kind 'category'"),
         (lambda m: m.resolve(families={"nope": "gaussian"}), "no column 'nope'"),
-        (lambda m: m.resolve(families={"age": "text"}), "'age' holds number"),
+        (lambda m: m.resolve(families={"age": "text"}), "'age' has the kind 'number'"),
         (lambda m: TableClassifier({"d": "poisson"}).fit({"d": [-1, 2] * 9}, [0, 1] * 9), "'d'"),
         (
             lambda m: TableClassifier({"d": "gaussian"}).fit({"d": ["a", "b"]}, [0, 1]),

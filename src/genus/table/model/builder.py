@@ -27,9 +27,10 @@ def build(plan: Plan, families: Any, dependence: Any, calibrate: Any, sample_siz
                 "the name."
             )
         if not is_for(family, kinds[name]):
+            held = f"has the kind {kinds[name]!r}" if kinds[name] else "is left out"
             raise ValueError(
-                f"Column {name!r} has {kinds[name] or 'no'} values in the plan, but {family!r} is "
-                f"for {FAMILIES[family].kind} values. Choose another family, or none."
+                f"Column {name!r} {held}, but the family {family!r} is for columns of the kind "
+                f"{FAMILIES[family].kind!r}. Choose another family, or none."
             )
     weighs = flag("calibrate", calibrate)
     size = whole("sample_size", sample_size, least=0, most=MOST_SAMPLED)
