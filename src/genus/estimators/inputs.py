@@ -302,8 +302,8 @@ def refuse_empty_columns(X: Matrix, named: Callable[[int], str]) -> None:
     for j in np.flatnonzero(np.isnan(X[0]) if X.dtype.kind == "f" else [*map(is_missing, X[0])]):
         if all(map(is_missing, X[:, j])):
             raise ValueError(
-                f"Input X contains only NaN or other missing values in {named(int(j))}, so there is "
-                "nothing to learn from it. Leave the column out."
+                f"Input X contains only NaN or other missing values in {named(int(j))}, so there "
+                "is nothing to learn from it. Leave the column out."
             )
 
 
