@@ -201,7 +201,7 @@ def alone() -> Iterator[None]:
 class OneBlasThread:
     """A context with one BLAS thread; the first to enter sets it, the last to leave resets it.
 
-    If each thread set and reset the limit itself, contexts that overlap would leave it behind.
+    If each thread set and reset the limit itself, overlapping contexts could leave it set.
     """
 
     def __init__(self) -> None:

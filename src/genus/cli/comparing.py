@@ -25,8 +25,8 @@ from genus.cli.arguments import File
     type=click.IntRange(1, 1000),
     metavar="N",
     help="How often to split the rows into training and test rows. The number is rounded up to a "
-    "multiple of ten, or of a smaller number if a class has few rows.  [default: 30; 10 for more "
-    "than 1,000 rows; fewer if a class has few rows]",
+    "multiple of ten, or of a smaller number if many rows are in small classes.  [default: 30; 10 "
+    "for more than 1,000 rows; fewer if many rows are in small classes]",
 )
 @click.option(
     "--patience",
@@ -53,9 +53,9 @@ def compare(
 
     Splits the rows into training and test rows many times. Each time, fits genus, logistic
     regression and a perceptron to growing parts of the training rows, and evaluates them on the
-    test rows: about a tenth of the data, or more if a class has few rows, but at most 10,000 rows.
-    The model of genus is GDA if all columns are numbers, there are at most 500 columns, and more
-    than half of the rows are complete; otherwise it is naive Bayes.
+    test rows: about a tenth of the data, or more if many rows are in small classes, but at most
+    10,000 rows. The model of genus is GDA if all columns are numbers, there are at most 500
+    columns, and more than half of the rows are complete; otherwise it is naive Bayes.
 
     \b
     Examples:

@@ -104,7 +104,8 @@ def refuse_model(path: str, name: str) -> None:
 
     if is_model(path):
         raise TableError(
-            f"{shown(name)} is a model, but data is expected here. MODEL comes before DATA."
+            f"{shown(name)} is a model, but a table is expected here. Commands that take a model "
+            "take it first."
         )
 
 

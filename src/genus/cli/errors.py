@@ -91,7 +91,7 @@ def sentence(error: Exception) -> str:
 
 
 def interrupted(ctx: click.Context) -> NoReturn:
-    say("Interrupted. No file was left incomplete.")
+    say("Interrupted. No file was left incomplete, but output to stdout may be.")
     ctx.exit(INTERRUPTED)
 
 

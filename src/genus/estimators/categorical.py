@@ -144,7 +144,7 @@ class CategoricalNB(CategoryClassifier, DiscreteClassifier):
 
     @property
     def categories_(self) -> list[NDArray[Any]]:
-        """The values of each column; the numbers of bins, from 1, if there are bins."""
+        """The values of each column; for a column with bins, the bin numbers 1, 2, …."""
         return [c.values if c.edges is None else c.values + 1 for c in self._columns_solved]
 
     @property

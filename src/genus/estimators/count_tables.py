@@ -131,7 +131,10 @@ def lines_of(counts: Any) -> tuple[list[str], list[tuple[str, Any, Any, float]]]
 
 
 def words_of(estimator: Any, rows: Rows, counts: Any) -> Compound:
-    """Return the counts of words; the first is the empty word, which every document has once."""
+    """Return the counts of words; the first is the empty word.
+
+    It is in every document, but has no occurrences, so it counts the documents.
+    """
     estimator.n_features_in_ = 1
     table = table_of(counts, ["word", "class", "occurrences", "documents"])
     listed = table["word"].to_pylist()
@@ -203,7 +206,7 @@ def classes_of(table: Any) -> list[Any]:
     axis, codes, there = labels_of(table["class"], "class")
     if not there.all():
         raise ValueError(
-            f"counts has no class in line {int(np.argmin(there))}. Leave such lines out."
+            f"counts has no class in row {int(np.argmin(there))} (from 0). Leave such rows out."
         )
     return axis[codes].tolist()
 
@@ -222,8 +225,8 @@ def measure(table: Any, name: str) -> Array:
     odd = np.flatnonzero(~((found >= 0) & (found < np.inf)))
     if len(odd):
         raise ValueError(
-            f"Column {name!r} of counts has {found[odd[0]]:g} in line {odd[0]}. A count is a "
-            "number of 0 or more."
+            f"Column {name!r} of counts has {found[odd[0]]:g} in row {odd[0]} (from 0). A "
+            "count is a number of 0 or more."
         )
     return found
 

@@ -420,8 +420,8 @@ class TableClassifier(GenerativeClassifier):
         weighing = self._fitted().choice
         if weighing is None:
             raise AttributeError(
-                "A model with calibrate=False has no weights, because it is a single product of "
-                "families. Fit with calibrate=True."
+                'A model with calibrate=False or dependence="tree" has no weights, because it is a '
+                "single model. Fit without these options."
             )
         return weighing
 

@@ -87,8 +87,9 @@ class TextClassifier(LinearClassifier):
     choice_ : the choice of "auto" or `calibrate`; print it to see the candidates and their scores.
     n_iter_ : the number of rounds of expectation maximisation for texts without a label.
 
-    ngrams, analyzer, lowercase, token_pattern, tokenizer and buckets decide what is counted;
-    "auto", calibrate and unlabeled need the texts; `resolve` can change all other options.
+    ngrams, analyzer, lowercase, token_pattern, tokenizer, buckets, keep_unused and sample_size
+    decide what is counted and kept; "auto", calibrate and unlabeled need the texts; `resolve` can
+    change all other options.
 
     >>> texts = ["win cash now", "cash prize", "lunch at noon?", "see you at lunch"]
     >>> model = TextClassifier().fit(texts, ["spam", "spam", "ham", "ham"])

@@ -132,7 +132,7 @@ class RowFactor:
         return cls(root, values, scaled, turn, np.sqrt(covariance.variance))
 
     def whiten(self, z: Array) -> Array:
-        """Return Σ^(-½) z for rows z (m, n), as (n, m)."""
+        """Return W zᵀ, where WᵀW = Σ⁻¹, for rows z (m, n), as (n, m)."""
         return self._scaled(z / self.root, 1 / np.sqrt(1 + self.values)).T
 
     def unwhiten(self, w: Array) -> Array:

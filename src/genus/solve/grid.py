@@ -301,6 +301,6 @@ def check_edges(edges: Any) -> tuple[Any, ...]:
     for one in lists:
         if one.ndim != 1 or not np.isfinite(one).all() or (np.diff(one) <= 0).any():
             raise ValueError(
-                f"edges must be finite numbers in ascending order; got {one.tolist()}."
+                f"edges must be finite numbers, each above the one before; got {one.tolist()}."
             )
     return tuple(tuple(one.tolist()) for one in lists) if per_column else tuple(lists[0].tolist())

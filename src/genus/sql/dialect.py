@@ -48,7 +48,9 @@ class Dialect:
         """
         self._refuse_unwritable("name", name)
         if not name:
-            raise ValueError("A name in SQL needs at least one character; got an empty one.")
+            raise ValueError(
+                "A table or a column has an empty name, which SQL does not allow. Rename it."
+            )
         if self.longest_name is not None and len(name.encode()) > self.longest_name:
             raise ValueError(
                 f"{self.name} truncates names after {self.longest_name} bytes, and {name!r} "

@@ -2,8 +2,9 @@
 
     p(k|x) = (1 - ε) softmax_k(Σ_g w_g F_kg(x) + b_k) + ε share_k
 
-F_kg(x) is the out-of-fold score that evidence g gives to class k. The weights are shrunk
-towards a `Prior`. The doubt ε is the share of rows that may be mislabelled.
+F_kg(x) is the out-of-fold score that expert g gives to class k: one kind of evidence, as other
+files here call it. The weights are shrunk towards a `Prior`. The doubt ε is the share of rows that
+may be mislabelled.
 
 Symbols: m rows, K classes, G kinds of evidence.
 """

@@ -154,9 +154,13 @@ class Guard:
 
 def limited(receive: Receive, headers: dict[str, str], most: int) -> Receive:
     """Return a receive function that refuses bodies over the size limit."""
+    too_large = (
+        f"This is too large: at most {most >> 20:,} MB can be sent. Open a larger table with "
+        "genus studio FILE."
+    )
     length = headers.get("content-length", "0")
     if not length.isdecimal() or int(length) > most:
-        raise Refused(413, f"The request is too large: at most {most >> 20:,} MB can be sent.")
+        raise Refused(413, too_large)
     received = 0
 
     async def receive_some() -> Message:
@@ -164,7 +168,7 @@ def limited(receive: Receive, headers: dict[str, str], most: int) -> Receive:
         message = await receive()
         received += len(message.get("body", b""))
         if received > most:
-            raise Refused(413, f"The request is too large: at most {most >> 20:,} MB can be sent.")
+            raise Refused(413, too_large)
         return message
 
     return receive_some

@@ -54,8 +54,8 @@ PORT = 783
 )
 @servers.limits(
     size="Refuse larger messages.",
-    clients="Serve at most this many clients at once in each process; if more connect, drop the "
-    "slowest.",
+    clients="Serve at most this many clients at once in each process. If more connect, drop one "
+    "that is idle or slow; if there is none, they wait.",
     timeout=60,
     waiting="Time limit for a request to arrive, and for the client to read its answer.",
 )
@@ -93,10 +93,10 @@ def serve(
     server accepts connections from this machine only, unless --allow-remote is given.
 
     With --users, a client on the Unix socket can act only for its own user, unless it is root or
-    trusted. With --users or --secret-file, a TCP client that does not send the secret gets verdicts
-    from the site's (or the only) store, and cannot make the filter learn. With neither, every
-    client can make the filter learn. If root starts the server, --user is required: the server
-    switches to that user.
+    trusted. With --users or --secret-file, a TCP client that does not send the secret cannot make
+    the filter learn; with --users it gets verdicts from the site's store. With neither option,
+    every client can make the filter learn. If root starts the server, --user is required: the
+    server switches to that user.
 
     The server logs one line on stderr for each message. SIGTERM and Ctrl-C end it after the
     requests in progress; SIGHUP opens the stores again. It uses sockets that systemd passes to it.

@@ -163,8 +163,8 @@ def discriminative(
         )
     if separated:
         notes.append(
-            "Logistic regression separates its training rows without an error, so how close its "
-            "probabilities are to 0 and 1 depends only on its penalty."
+            "Some fits of logistic regression separate their training rows without an error. Only "
+            "the penalty keeps their probabilities from 0 and 1."
         )
     p, told_of = stacked(out, len(given.classes)), notes_of(name, problems, notes)
     return Line(name, error, loss, seconds, memory, p, told_of)

@@ -121,7 +121,7 @@ def judged(p: Array, y: NDArray[Any]) -> tuple[float, float]:
 
 
 def stacked(out: Sequence[Array], classes: int) -> Array:
-    """Concatenate the probabilities of all repeats."""
+    """Concatenate the probabilities of the given repeats, (m, K)."""
     return np.concatenate(out) if out else np.empty((0, classes))
 
 

@@ -134,7 +134,7 @@ def of_bend(found: Bend) -> str:
 
 
 def of_posterior(found: Posterior) -> str:
-    """Say whether a model is overconfident or underconfident; "" if it is neither."""
+    """Say what is wrong with a model's log-odds, such as overconfidence; "" if nothing is."""
     if found.p_slope <= LEVEL and found.slope <= 0.05:
         return f"The log-odds of {found.name} do not rank unseen rows better than chance."
     told = []

@@ -62,7 +62,7 @@ def shown(value: object) -> str:
 
 
 def identity_of(message: bytes) -> str:
-    """Return the Message-ID of a message, shortened and in ASCII, or an empty string."""
+    """Return the Message-ID of a message, shortened, or an empty string."""
     head = message[:HEAD]
     end = min((at for at in (head.find(b"\n\n"), head.find(b"\n\r\n")) if at >= 0), default=HEAD)
     found = MESSAGE_ID.search(head[:end])

@@ -1,9 +1,9 @@
 """Predict the memory and time that a model of many classes takes, from the rows of its plan.
 
 Counts are dense: each class has one for every cell of every column. They are copied for the folds
-from which weights are learned. Families are compared by the scores of every class for every
-distinct value of a class. With thousands of classes this takes minutes and gigabytes, so it is
-predicted before any row is counted.
+from which weights are learned. To compare families, all K classes score the distinct values of each
+class. With thousands of classes this takes minutes and gigabytes, so it is predicted before any row
+is counted.
 
 Symbols: m rows, K classes, G experts, V cells of all columns together.
 """

@@ -173,7 +173,7 @@ class Shares:
         return table[np.append(labels.find(values.names, self.steps), -1)[values.codes]]
 
     def common(self, values: Any) -> Array:
-        """Return zeros, because shares are not a density."""
+        """Return zeros, (m,): `score` leaves no term out that all classes share."""
         return np.zeros(len(values))
 
 

@@ -143,7 +143,7 @@ class Corpus:
         return Compound({"words": total, "sample": parts[0]["sample"]})
 
     def possible(self, statistics: Compound) -> Compound:
-        """Return a part with only the words that may be selected from the whole vocabulary."""
+        """Return a part without the words that a selection from all words surely leaves out."""
         tally = statistics["words"]
         if not tally.keys:
             return statistics
