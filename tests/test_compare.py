@@ -156,7 +156,7 @@ def test_all_learners_see_the_same_rows():
     found = compare(X, y, repeats=10)
     for line in found.curves.lines:
         assert (line.error == 0).all()
-    assert "Logistic regression separates its training rows" in " ".join(found.notes)
+    assert "logistic regression separate their training rows" in " ".join(found.notes)
 
 
 @nightly

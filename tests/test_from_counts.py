@@ -485,12 +485,12 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "no class": (
         TextClassifier(),
         {"rows": TWO, "counts": [WORD, {**WORD, "class": None}]},
-        "line 1",
+        "row 1",
     ),
     "NaN documents": (
         TextClassifier(),
         {"rows": TWO, "counts": [{**WORD, "documents": None, "occurrences": 1.0}]},
-        "Column 'documents' of counts has nan in line 0",
+        "Column 'documents' of counts has nan in row 0",
     ),
     "documents as text": (
         TextClassifier(),

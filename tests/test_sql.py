@@ -626,7 +626,7 @@ def test_columns_have_to_be_named() -> None:
 @pytest.mark.parametrize("name", ["a\0b", "\ud800", ""])
 def test_names_that_no_database_can_hold(name: str) -> None:
     model = GaussianNB().fit(*measured())
-    message = "at least one character" if not name else "cannot store"
+    message = "empty name" if not name else "cannot store"
     refused(model, message, columns=["a", name, "b"])
     refused(model, message, "postgres", name, columns=["a", "b", "c"])
     refused(model, message, "postgres", ("schema", name), columns=["a", "b", "c"])

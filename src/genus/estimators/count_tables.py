@@ -206,7 +206,8 @@ def classes_of(table: Any) -> list[Any]:
     axis, codes, there = labels_of(table["class"], "class")
     if not there.all():
         raise ValueError(
-            f"counts has no class in row {int(np.argmin(there))} (from 0). Leave such rows out."
+            f"counts has no class in row {int(np.argmin(there))}, counted from 0. Leave "
+            "such rows out."
         )
     return axis[codes].tolist()
 
@@ -225,7 +226,7 @@ def measure(table: Any, name: str) -> Array:
     odd = np.flatnonzero(~((found >= 0) & (found < np.inf)))
     if len(odd):
         raise ValueError(
-            f"Column {name!r} of counts has {found[odd[0]]:g} in row {odd[0]} (from 0). A "
+            f"Column {name!r} of counts has {found[odd[0]]:g} in row {odd[0]}, counted from 0. A "
             "count is a number of 0 or more."
         )
     return found
