@@ -19,6 +19,8 @@ from threadpoolctl import threadpool_limits
 
 import genus
 from examples import COUNTED, NAN, VARIANTS, Rows, Variant, halves
+from genus.families.gaussian.scores import Form
+from genus.families.tan import Tree
 from genus.persistence.trees import to_tree
 from laws import (
     alike,
@@ -415,8 +417,8 @@ def validated(variant: Variant, rows: Rows, folds: Any) -> np.ndarray:
 
 
 def kept(model: Any) -> dict[str, Any]:
-    """What leaving one out keeps: pseudo-counts and weights that were chosen from all rows."""
-    if model.model_.choice is not None:
+    """What leaving one out keeps: pseudo-counts, forms of Σ and trees chosen from all rows."""
+    if isinstance(model.model_.choice, Form | Tree):
         return {"chosen": model.model_.choice}
     return {"alpha": model.alpha_} if getattr(model, "alpha", None) == "auto" else {}
 

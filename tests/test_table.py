@@ -533,6 +533,17 @@ def test_without_any_setting_it_is_good(data: Any, accuracy: float, loss: float)
     assert result.log_loss < loss
 
 
+def test_leaving_one_row_out_is_refitting_without_it() -> None:
+    """Weights and trees, too, are learned without the row."""
+    X, y = FRAME.drop(columns="bought")[:30], FRAME["bought"].to_numpy()[:30]
+    plan = TableClassifier().plan(X, y)
+    left = cross_validate(TableClassifier(), X, y, folds="loo")
+    for i in (0, 7, 29):
+        rest = np.arange(30) != i
+        fitted = TableClassifier().fit(X[rest], y[rest], like=plan)
+        assert_allclose(left.probabilities[i], fitted.predict_proba(X[~rest])[0], rtol=1e-9)
+
+
 def test_what_is_said_out_of_fold_is_what_new_rows_show() -> None:
     model = TableClassifier().fit(people(2000), target="bought")
     new = people(4000, seed=1)

@@ -376,12 +376,14 @@ class Model:
         # Rows without a closed form: subtract the row's statistics and solve.
         unsolved = np.flatnonzero(np.isnan(joint).any(axis=1) & ~gone.all(axis=1))
         fixed = self.family if len(unsolved) == 0 else with_choices_of(self.family, self.parameters)
+        # One row among many hardly changes a form of Σ or a tree, but weights fit the rows closely.
+        chosen = self.chosen if getattr(self.family, "learns_weights", False) else self.choice
         if progress is not None:
             progress(m - len(unsolved))
         for i in unsolved:
             row = slice(i, i + 1)
             one = self.count(X[row], y[row], self.classes, None if weight is None else w[row])
-            rest = replace(self - one, family=fixed, chosen=self.choice)
+            rest = replace(self - one, family=fixed, chosen=chosen)
             joint[i] = -np.inf
             with without(f"row {i}"):
                 at = labels.positions(rest.classes, self.classes)

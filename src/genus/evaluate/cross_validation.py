@@ -80,7 +80,7 @@ def cross_validate(
     if isinstance(folds, str):
         if folds != "loo":
             raise ValueError(f'folds must be a number, "loo" or a splitter; got {folds!r}.')
-        model = fresh._count(fresh._empty(), X, codes, classes, weight)
+        model = replace(fresh._count(empty, X, codes, classes, weight), chosen=chosen)
         fresh._solve(model)
         here = labels.positions(model.classes, classes)
         # A class whose rows all have weight 0 does not exist, and nothing changes when they are

@@ -196,6 +196,11 @@ class Mixed:
             *(TEXT + name for name in self.how.texts),
         )
 
+    @property
+    def learns_weights(self) -> bool:
+        """Whether the choice consists of weights that are learned from single rows."""
+        return True
+
     def words(self, j: int, combinations: Mapping[str, Combination]) -> Words:
         """Return how the texts of a column are modelled."""
         column = self.how.plan.used[j]

@@ -54,6 +54,11 @@ class Corpus:
         return self.chooses and self.size == 0
 
     @property
+    def learns_weights(self) -> bool:
+        """Whether the choice consists of weights that are learned from single rows."""
+        return True
+
+    @property
     def counting(self) -> Mapping[str, Any]:
         return {**self.words.counting, "sample": self.size}
 
@@ -222,7 +227,7 @@ class Corpus:
         y: Codes,
         weight: Array | None,
     ) -> Array | None:
-        return self._solved(parameters).leave_one_out(statistics["words"], parameters, X, y, weight)
+        return None  # the choice is made again without the row
 
     def sample(
         self, parameters: WordParameters, k: int, n: int, rng: np.random.Generator
