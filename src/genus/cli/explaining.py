@@ -64,7 +64,7 @@ def explain(
       genus explain churn.genus customers.csv --all -o why.parquet
     """
     from genus.cli.data import opened, tell_extra
-    from genus.cli.models import read_table_model
+    from genus.cli.models import read_table_model, refuse_overwriting
     from genus.cli.results import printed
 
     if every and row is not None:
@@ -79,6 +79,7 @@ def explain(
         from genus.display.output import format_of
 
         format_of(output)
+        refuse_overwriting(output, model, *data)
     learned = read_table_model(model)
     chosen = [None if name is None else known_class(learned, name) for name in (label, against)]
     if chosen[0] is not None and chosen[0] == chosen[1]:
@@ -114,6 +115,7 @@ def write_all(model: Any, source: Any, output: str, label: Any, against: Any) ->
     from genus.cli.errors import say
     from genus.cli.progress import rows_passing
     from genus.display.output import rows_to
+    from genus.display.text import count
 
     model.plan_.require_columns(source.schema.names)
     if len(model.classes_) < 2:
@@ -135,6 +137,8 @@ def write_all(model: Any, source: Any, output: str, label: Any, against: Any) ->
                 progress(part.num_rows)
     if rows == 0:
         say(f"{source.name} has no rows; only the column names are written.")
+    if output != STDOUT:
+        say(f"Wrote {output}, with {count(rows, 'row')}.")
 
 
 def contributions(model: Any, rows: Any, before: int, label: Any, against: Any) -> Any:

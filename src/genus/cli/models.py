@@ -122,6 +122,11 @@ def refuse_out(out: str, *data: str) -> None:
             f"Cannot write {out}: you have no permission to write in the folder {folder}. Give "
             "another name."
         )
-    for one in data:
+    refuse_overwriting(out, *data)
+
+
+def refuse_overwriting(out: str, *given: str) -> None:
+    """Raise an error if the output is one of the given files."""
+    for one in given:
         if os.path.exists(out) and os.path.exists(one) and os.path.samefile(out, one):
-            raise ValueError(f"This would overwrite the data, {one}. Give another name with -o.")
+            raise ValueError(f"This would overwrite {one}. Give another name with -o.")

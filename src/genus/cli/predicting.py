@@ -58,12 +58,14 @@ def predicted(
 
     from genus.cli.data import opened, tell_extra
     from genus.cli.errors import say
-    from genus.cli.models import read_predictor
+    from genus.cli.models import read_predictor, refuse_overwriting
     from genus.cli.progress import rows_passing
-    from genus.display.output import format_of, rows_to, rows_with_lines_to
+    from genus.display.output import STDOUT, format_of, rows_to, rows_with_lines_to
+    from genus.display.text import count
     from genus.stacking.decision import Decision
 
     format_of(output)
+    refuse_overwriting(output, model, *data)
     learned = read_predictor(model)
     _ = learned.model_.parameters  # if a model cannot be solved, fail before data is read
     rule = Decision.of(decision, learned.classes_)
@@ -86,6 +88,8 @@ def predicted(
                 progress(batch.num_rows)
         if rows == 0:
             say(f"{source.name} has no rows; only the column names are written.")
+    if output != STDOUT:
+        say(f"Wrote {output}, with {count(rows, 'row')}.")
 
 
 def refuse_new(source: Any, model: Any, force: bool) -> None:

@@ -41,10 +41,13 @@ def sample(model: str, number: int, output: str, label: str | None, seed: int | 
     """
     import numpy as np
 
-    from genus.cli.models import read_table_model
-    from genus.display.output import format_of, rows_to
+    from genus.cli.errors import say
+    from genus.cli.models import read_table_model, refuse_overwriting
+    from genus.display.output import STDOUT, format_of, rows_to
+    from genus.display.text import count
 
     format_of(output)
+    refuse_overwriting(output, model)
     learned = read_table_model(model)
     drawn_class = None if label is None else class_named(learned, label)
     rng = np.random.default_rng(seed)
@@ -53,6 +56,8 @@ def sample(model: str, number: int, output: str, label: str | None, seed: int | 
             rows = drawn(learned, min(BATCH, number - start), drawn_class, rng)
             for batch in rows.to_batches():
                 write(batch)
+    if output != STDOUT:
+        say(f"Wrote {output}, with {count(number, 'row')}.")
 
 
 def drawn(model: Any, number: int, label: Any, rng: Any) -> Any:

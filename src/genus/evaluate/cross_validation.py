@@ -1,8 +1,8 @@
 """Cross-validation by subtraction: count every row once, subtract each fold from the sum.
 
 Whatever is chosen from data (alpha, bins, shrinkage) is chosen again from the statistics without
-each fold. Leave-one-out uses closed forms if there are any, and keeps what "auto" options chose
-from all rows.
+each fold. Leave-one-out uses closed forms if there are any, and keeps the pseudo-count, the form of
+Σ or the tree that was chosen from all rows.
 """
 
 from __future__ import annotations
