@@ -165,6 +165,12 @@ def by_rows(model: str, data: tuple[str, ...], target: str | None, encoding: str
 
     learned = read_table_model(model)
     target = target_of(learned, model, target)
+    used = {column.name for column in learned.plan_.used}
+    if learned.plan_.target not in (None, target) and target in used:
+        raise TableError(
+            f"{model} predicts {learned.plan_.target!r} and learns from {target!r}, so it cannot "
+            f"predict {target!r}. Leave --target out, or evaluate DATA without the model."
+        )
 
     def judge(source: Any) -> tuple[Any, Any, int]:
         probabilities, truths, left_out = [], [], 0

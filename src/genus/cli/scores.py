@@ -26,8 +26,9 @@ def scores(outcome: Any) -> str:
         if score.value != score.value:  # not a number
             lines.append(f"{name:17}      none: there is only one class")
             continue
-        within = f"{score.low:.4f} to {score.high:.4f}"
-        lines.append(f"{name:17}  {score.value:8.4f}  {within:16}  {found.baseline[name]:.4f}")
+        lines.append(
+            f"{name:17}  {score.value:8.4f}  {score.interval:16}  {found.baseline[name]:.4f}"
+        )
         if name == "Brier score":
             lines.append(f"{'calibration error':17}  {outcome.calibration_error:8.4f}")
     return "\n".join([*lines, *found.baseline_notes(short(found.commonest))])

@@ -36,6 +36,11 @@ class Score(NamedTuple):
     low: float
     high: float
 
+    @property
+    def interval(self) -> str:
+        """The interval as text; a dash if it is undefined."""
+        return "-" if np.isnan(self.low) else f"{self.low:.4f} to {self.high:.4f}"
+
 
 class ClassMetrics(NamedTuple):
     """How well one class is distinguished from all others."""
@@ -173,8 +178,9 @@ class Judgement:
             pairs = np.unique(np.stack([self.y, self.group]), axis=1)  # of class and group
             independent, number = np.bincount(pairs[0], minlength=K), len(np.unique(self.group))
         width = wilson_width(number)
+        most = {"accuracy": 1.0, "Brier score": 1.0 if K <= 2 else 2.0}
         scores = {
-            name: interval(value, error, 1.0 if name in ("accuracy", "Brier score") else np.inf,
+            name: interval(value, error, most.get(name, np.inf),
                            width if name == "accuracy" else 0.0)
             for name, value, error in zip(names, means, mean_errors, strict=True)
         }  # fmt: skip

@@ -113,7 +113,7 @@ class CrossValidation:
         """Return the scores as HTML for notebooks."""
         found = self.metrics()
         rows = [
-            (name, score.value, f"{score.low:.4f} to {score.high:.4f}", found.baseline[name])
+            (name, score.value, score.interval, found.baseline[name])
             for name, score in found.scores.items()
         ]
         head = ["", "score", "95 % interval", "baseline"]

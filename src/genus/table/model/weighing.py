@@ -119,7 +119,7 @@ def weigh(family: Mixed, statistics: Compound, classes: Axis) -> Weighing:
     found = stack(rows.F, rows.y, rows.weight, rows.fold, rows.prior, rows.taught)
     outcome = CrossValidation(found.probabilities, classes, rows.y, rows.given, rows.fold)
     worth = {
-        "rows": float(len(rows.y)),
+        "rows": float(rows.given.sum()),
         "accuracy": outcome.accuracy,
         "log loss": outcome.log_loss,
         "Brier": outcome.brier,
@@ -169,12 +169,16 @@ class OutOfFold:
     linear: WideLinear | None
 
     def losses(self, names: Sequence[str]) -> Array:
-        """Return the log loss of each expert alone, (G,); for texts, with the class shares."""
+        """Return the log loss of each expert alone, (G,), or NaN if no class was learned.
+
+        Experts of texts are given the class shares.
+        """
         share = np.log(shares(self.y, self.weight, self.F.shape[1]))
         is_text = np.array([name.startswith(TEXT) for name in names], dtype=float)
         said = log_softmax(self.F + is_text * share[:, None], axis=1)
         own = said[np.arange(len(self.y)), self.y]
-        return -(self.weight @ own) / max(self.weight.sum(), 1e-300)
+        total = self.weight.sum()
+        return -(self.weight @ own) / total if total > 0 else np.full(len(names), np.nan)
 
 
 @dataclass(frozen=True, eq=False)
