@@ -246,7 +246,7 @@ def test_tables_that_do_not_go_together(folder):
     told = refused("fit", "customers.csv", text, "--target", "status")
     assert "Column 'calls' is int64 in customers.csv but string in the query" in told
     assert "b.csv" in refused("fit", "customers.csv", "b.csv", "--target", "status")
-    assert "overwrite the data, new.csv" in refused(
+    assert "overwrite new.csv" in refused(
         "fit", "customers.csv", "new.csv", "--target", "status", "-o", "new.csv"
     )
     assert "customers.genus is a model" in refused(
@@ -844,9 +844,22 @@ def test_columns_and_classes_that_are_not_there(folder):
 
 
 def test_the_data_is_not_replaced_by_the_model(folder):
-    assert "overwrite the data" in refused(
+    assert "overwrite customers.csv" in refused(
         "fit", "customers.csv", "--target", "status", "-o", "customers.csv"
     )
+
+
+def test_contributions_do_not_replace_the_data(folder):
+    given = Path("new.csv").read_bytes()
+    explain = ("explain", "customers.genus", "new.csv", "--all", "-o", "new.csv")
+    assert "overwrite new.csv" in refused(*explain)
+    assert Path("new.csv").read_bytes() == given
+
+
+def test_what_is_wrong_with_the_arguments_of_evaluate(folder):
+    assert "MODEL comes before DATA" in refused("evaluate", "new.csv", "customers.genus", code=2)
+    told = refused("evaluate", "customers.genus", "customers.csv", "--target", "calls")
+    assert "learns from 'calls', so it cannot predict 'calls'" in told
 
 
 def test_predictions_may_replace_the_data(folder):

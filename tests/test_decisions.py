@@ -49,7 +49,9 @@ def test_scores_are_those_of_scikit_learn(K, weights):
     }
     for name, value in expected.items():
         assert metrics.scores[name].value == pytest.approx(value)
-    assert metrics.scores["Brier score"].value == pytest.approx(found.brier)
+    brier = metrics.scores["Brier score"]
+    assert brier.value == pytest.approx(found.brier)
+    assert brier.low <= brier.value <= brier.high
     for k, one in enumerate(metrics.by_class):
         own = y == k
         assert one.recall.value == pytest.approx(
@@ -480,3 +482,17 @@ def test_evaluate_by_groups_and_time(folder):
         told = run("evaluate", folder / "t.csv", "--target", "y", "--folds", 3, *option)
         assert told.exit_code == 0, told.output
     assert run("evaluate", folder / "m.genus", folder / "t.csv", "--group", "who").exit_code == 2
+
+
+def test_a_brier_score_of_three_classes_may_be_above_one():
+    p = np.tile([0.98, 0.01, 0.01], (9, 1))
+    found = CrossValidation(p, np.array([0, 1, 2]), np.resize([1, 2], 9), np.ones(9), np.arange(9))
+    brier = found.metrics().scores["Brier score"]
+    assert 1 < brier.low <= brier.value <= brier.high <= 2
+
+
+def test_an_unknown_interval_is_a_dash():
+    rows = np.array([0, 1])
+    found = CrossValidation(np.array([[0.4, 0.6], [0.6, 0.4]]), rows, rows, np.ones(2), rows)
+    assert found.metrics().scores["ROC AUC"].interval == "-"
+    assert "nan" not in found._repr_html_()

@@ -105,6 +105,34 @@ def test_a_column_is_read_as_it_was_at_first():
     ]
 
 
+@pytest.mark.parametrize(
+    ("known", "texts", "wrong"),
+    [
+        ("day first", ["09/01/2024", "12/31/2024"], "12/31/2024"),
+        ("month first", ["09/01/2024", "31/12/2024"], "31/12/2024"),
+        ("decimal points", ["1,358", "1,5"], "1,5"),
+        ("decimal commas", ["1.358", "1,358.5"], "1,358.5"),
+    ],
+)
+def test_other_rows_do_not_change_how_a_value_is_read(known, texts, wrong):
+    """A row cannot exchange day and month, or point and comma, for the rows that come with it."""
+    first = as_numbers(arrow.strings(texts[:1]), "x", "string", known)
+    assert as_numbers(arrow.strings([*texts[:1] * 3]), "x", "string", known)[0] == first[0]
+    with pytest.raises(TableError, match=f"holds text \\('{wrong}'\\)"):
+        as_numbers(arrow.strings(texts), "x", "string", known)
+
+
+def test_dates_that_leave_no_doubt_are_read_beside_others():
+    texts = ["03/02/2025", "2025-02-04", "Feb 05, 2025", "6 Feb 2025", ""]
+    found = as_numbers(arrow.strings(texts), "day", "string", "day first")
+    assert found[:4].tolist() == [days(2025, 2, d) for d in (3, 4, 5, 6)]
+    assert np.isnan(found[4])
+    assert as_numbers(arrow.strings(["1.5e3", "$2"]), "x", "string", "decimal points").tolist() == [
+        1500.0,
+        2.0,
+    ]
+
+
 def table(rows):
     rng = np.random.default_rng(1)
     late = rng.random(rows) < 0.5

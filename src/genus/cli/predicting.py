@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
@@ -65,7 +66,8 @@ def predicted(
     from genus.stacking.decision import Decision
 
     format_of(output)
-    refuse_overwriting(output, model, *data)
+    refuse_overwriting(output, model)
+    replaced = os.path.exists(output)
     learned = read_predictor(model)
     _ = learned.model_.parameters  # if a model cannot be solved, fail before data is read
     rule = Decision.of(decision, learned.classes_)
@@ -89,7 +91,7 @@ def predicted(
         if rows == 0:
             say(f"{source.name} has no rows; only the column names are written.")
     if output != STDOUT:
-        say(f"Wrote {output}, with {count(rows, 'row')}.")
+        say(f"{'Replaced' if replaced else 'Wrote'} {output}, with {count(rows, 'row')}.")
 
 
 def refuse_new(source: Any, model: Any, force: bool) -> None:

@@ -137,6 +137,32 @@ def read(strings: Any, how: str) -> Any:
     return strings.cast(pa.float64())
 
 
+def read_each(strings: Any, how: str) -> Any:
+    """Parse trimmed strings in the way `how` or, each by its form, in a way that leaves no doubt.
+
+    Raises ValueError if one of them cannot be read so.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    named = [(NAMED, DAY_NAME), (NAMED, MONTH_NAME)]
+    forms = [("", PLAIN)] if how in NUMBERS else [(ISO, ISO_DATE), *named]
+    numbers = np.full(len(strings), np.nan)
+    left = strings.is_valid().to_numpy(zero_copy_only=False).astype(bool)
+    for way, form in forms:
+        fits = pc.fill_null(pc.match_substring_regex(strings, f"^(?:{form.pattern})"), False)
+        here = left & fits.to_numpy(zero_copy_only=False)
+        if here.any():
+            numbers[here] = arrow.plain(read(strings.filter(pa.array(here)), way), np.nan)
+            left &= ~here
+    rest = strings.filter(pa.array(left))
+    if len(rest):
+        if how in (ISO, NAMED):  # the order of day and month is not known yet
+            how = reading_of(rest) or how
+        numbers[left] = arrow.plain(read(rest, how), np.nan)
+    return pa.array(numbers)
+
+
 def read_numbers(strings: Any, how: str) -> Any:
     """Parse numbers with separators, currencies, %, k, M or B; brackets mean a negative number."""
     import pyarrow as pa

@@ -19,7 +19,16 @@ from numpy.typing import NDArray
 from genus.arrays import arrow, labels
 from genus.solve.grid import Grid, dyadic_edges
 from genus.table import calendar
-from genus.table.numerals import DATES, NOTES, TIME, all_match, read, read_times, reading_of
+from genus.table.numerals import (
+    DATES,
+    NOTES,
+    TIME,
+    all_match,
+    read,
+    read_each,
+    read_times,
+    reading_of,
+)
 from genus.table.read.sources import TableError
 from genus.text import Texts, Tokenizer
 
@@ -497,11 +506,11 @@ def as_numbers(
             texts = [text for text in known.to_pylist() if text]
             wrong = next((text for text in texts if not is_read(text, written)), texts[0])
             held = "numbers or dates" if learned.startswith(("date", "time")) else "numbers"
-            held = NOTES[written].partition(",")[0] if written in DATES else held
+            held = NOTES[written].removesuffix(", counted as days") if written in DATES else held
             held += "" if "string" in learned else f" ({learned})"
             raise TableError(
-                f"Column {name!r} held {held} when the plan was made, but now holds "
-                f"text ({shown(wrong)}). Correct it, or fit again and choose another family, "
+                f"Column {name!r} held {held} in the rows that decided how to read it, but now "
+                f"holds text ({shown(wrong)}). Correct it, or fit again and choose another family, "
                 f'such as families={{"{name}": "categorical"}} (--family {name}=categorical).'
                 if learned
                 else f"Column {name!r} holds text ({shown(wrong)}), which is not a number. Choose "
@@ -530,7 +539,7 @@ def refuse_other_unit(values: Any, name: str, unit: str, now: str) -> None:
         return
     held = {"days": "dates", "seconds": "times", "": "numbers"}
     raise TableError(
-        f"Column {name!r} held {held[unit]} when the plan was made, but now holds "
+        f"Column {name!r} held {held[unit]} in the rows that decided how to read it, but now holds "
         f"{held[now]} ({shown(there[0].as_py())}). Convert it to {held[unit]}, or fit again."
     )
 
@@ -538,19 +547,22 @@ def refuse_other_unit(values: Any, name: str, unit: str, now: str) -> None:
 def read_text(strings: Any, written: str) -> tuple[Any, str]:
     """Parse trimmed strings as float64; return the numbers and the way in which they were read.
 
-    If not all can be read in the way `written`, another way that fits all of them is used. Raises
-    ValueError if there is none.
+    Strings that cannot be read in the way `written` are read in another way if that leaves no
+    doubt, such as ISO dates: never with day and month, or comma and point, exchanged. Raises
+    ValueError if there is no such way.
     """
     there = strings.drop_null()
-    if written and len(there):
-        try:
-            return read(strings, written), written
-        except ValueError:
-            pass
-    found = reading_of(there) if len(there) else written
-    if found is None:
-        raise ValueError("these are not numbers")
-    return read(strings, found if len(there) else ""), found
+    if len(there) == 0:
+        return read(strings, ""), written
+    if not written:
+        found = reading_of(there)
+        if found is None:
+            raise ValueError("these are not numbers")
+        return read(strings, found), found
+    try:
+        return read(strings, written), written
+    except ValueError:
+        return read_each(strings, written), written
 
 
 def is_of_times(strings: Any) -> bool:
