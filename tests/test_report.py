@@ -479,7 +479,7 @@ def test_a_stream_is_read_once(tmp_path: Path) -> None:
 
     table = pa.Table.from_pandas(load_iris(as_frame=True).frame)
     page = Page(written(tmp_path, None, table.to_reader(), "target"))
-    assert "On 150 rows that it had not seen" in page.text
+    assert "On 150 rows out of fold" in page.text
 
 
 def test_files_are_read(tmp_path: Path) -> None:

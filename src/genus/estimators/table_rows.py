@@ -188,9 +188,9 @@ def refuse_many(classes: Axis, rows: int, name: str) -> None:
         raise TableError(
             f"The target {name!r} holds {many:,} whole numbers, such as {classes[0]:,}; genus "
             "predicts classes. Make a few classes of them, for example with the query SELECT *, "
-            f'"{name}" > 100 AS "is high" FROM …, or use a regressor of another library. If they '
-            f'are classes, give them as text: SELECT * REPLACE (CAST("{name}" AS VARCHAR) AS '
-            f'"{name}") FROM …'
+            f'"{name}" > {classes[many // 2]} AS "is high" FROM \'FILE\', or use a regressor of '
+            "another library. If they are classes, give them as text: SELECT * REPLACE (CAST("
+            f'"{name}" AS VARCHAR) AS "{name}") FROM \'FILE\''
         )
     if many > max(MOST_NAMES, rows / 2):
         raise TableError(

@@ -372,8 +372,8 @@ def explained(message: str) -> str:
         return "it contains a remote address, but genus reads only local files. Download the file."
     if re.search(r"unicode|not utf-8|utf-?8 encoded", flat, re.I):
         return (
-            f"it is not UTF-8{where}. Give its encoding, such as --encoding latin-1 "
-            '(encoding="latin-1"), or convert it with iconv.'
+            f"it is not UTF-8{where}. Give its encoding, such as --encoding utf-16 or "
+            '--encoding latin-1 (encoding="latin-1"), or convert it with iconv.'
         )
     kept = re.split(
         r" Possible (?:fixes|solutions)| Original Line|LINE \d+:|\* |File \"| Candidate", flat
