@@ -235,8 +235,8 @@ def look(
     for name in [*kinds, *ignored]:
         if not {name, calendar.dates_of(name)} & set(table.column_names):
             shown = ", ".join(map(repr, table.column_names[:20]))
-            one = " Give one name at a time." if "," in name else ""
-            raise TableError(f"There is no column {name!r}.{one} The columns are {shown}.")
+            alone = " Give one name at a time." if "," in name else ""
+            raise TableError(f"There is no column {name!r}.{alone} The columns are {shown}.")
     seen = []
     for name in table.column_names:
         if name == target:
