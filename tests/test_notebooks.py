@@ -135,6 +135,27 @@ def test_whole_numbers_of_many_values_are_no_classes(tmp_path):
     assert len(TableClassifier(calibrate=False).fit(few, target="price").classes_) == 150
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        lambda v: f"€{v:.2f}",
+        lambda v: f"{v} %",
+        lambda v: f"{v % 12 + 1:02}/01/{1990 + v // 12}",
+        lambda v: f"{1990 + v // 12}-{v % 12 + 1:02}-01",
+    ],
+)
+def test_numbers_and_dates_as_text_are_no_classes(written):
+    x = np.arange(600)
+    values = [written(v % 300) for v in x]
+    with pytest.raises(TableError, match="holds 300 numbers or dates, such as"):
+        TableClassifier().fit({"x": x % 7, "y": values}, target="y")
+    codes = [str(v % 300) for v in x]  # as the error for numbers advises
+    assert (
+        len(TableClassifier(calibrate=False).fit({"x": x % 7, "y": codes}, target="y").classes_)
+        == 300
+    )
+
+
 def test_a_target_that_identifies_rows_is_refused():
     table = {"x": np.arange(3000) % 7, "who": [f"p{i}" for i in range(3000)]}
     with pytest.raises(TableError, match="3,000 values in 3,000 rows, fewer than two rows"):

@@ -15,6 +15,7 @@ from genus.arrays.matrix import Codes
 from genus.estimators.inputs import MOST_WEIGHT
 from genus.statistics import Array
 from genus.table import Source, TableError
+from genus.table.numerals import reading_of
 from genus.table.read.sources import BATCH
 
 MOST_NUMBERS = 200  # classes that are whole numbers
@@ -192,6 +193,14 @@ def refuse_many(classes: Axis, rows: int, name: str) -> None:
             "another library. If they are classes, give them as text: SELECT * REPLACE (CAST("
             f'"{name}" AS VARCHAR) AS "{name}") FROM \'FILE\''
         )
+    if many > MOST_NUMBERS and classes.dtype.kind not in "iub":
+        texts = arrow.strings([str(label).strip() for label in classes])
+        if reading_of(texts):  # plain numbers as text are meant as classes
+            raise TableError(
+                f"The target {name!r} holds {many:,} numbers or dates, such as {classes[0]!s}; "
+                "genus predicts classes. Make a few classes of them with a query, or use a "
+                "regressor of another library."
+            )
     if many > max(MOST_NAMES, rows / 2):
         raise TableError(
             f"The target {name!r} has {many:,} values in {rows:,} rows, fewer than two rows for "
