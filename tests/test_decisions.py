@@ -413,6 +413,25 @@ def test_what_an_analyst_should_look_at(more, words):
     assert words in cautioned(**more(rows(400)))
 
 
+def test_predictions_of_another_model_are_noticed():
+    frame = rows(400).drop(columns=["who", "day"])
+    scored = frame.assign(**{"p(no)": RNG.random(400), "prediction": RNG.permutation(frame.y)})
+    told = " ".join(TableClassifier().fit(scored, target="y").cautions())
+    assert "predictions of this target: 'p(no)', 'prediction'. If they are" in told
+
+
+@pytest.mark.parametrize(
+    ("odd", "words"),
+    [
+        ("NA", "class 'NA' often means a missing value"),
+        ("yes ", "classes 'yes', 'yes ' differ only in spaces"),
+        ("No", "classes 'No', 'no' differ only in spaces or capital letters"),
+    ],
+)
+def test_doubtful_classes_are_noticed(odd, words):
+    assert words in cautioned(y=[odd, *rows(400).y[1:]])
+
+
 def test_copies_of_rows_are_noticed():
     frame = rows(400).drop(columns=["who", "day"])
     twice = pd.concat([frame, frame[:40]])

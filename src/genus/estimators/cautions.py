@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from genus.table.plan import NOTHING
+from genus.table.predictions import LABEL, probability_names
+
 ENOUGH = 50  # rows below which such findings may be chance
 LEAKED = 0.95  # share of the target's entropy that one column explains
 ONCE = 0.5  # share of values that occur once in a column that may identify rows
@@ -21,11 +24,44 @@ LISTED = 5
 
 
 def cautions(model: Any) -> list[str]:
-    """Return warnings about leaks, identifiers, and repeated columns or rows."""
+    """Return warnings about the classes, leaks, identifiers, and repeated columns or rows."""
     rows = float(model.class_count_.sum())
+    told = [*doubtful_classes(model), *predictions(model)]
     if rows < ENOUGH or len(model.classes_) < 2:
-        return []
-    return [*leaks(model, rows), *identifiers(model), *copied_columns(model), *copied_rows(model)]
+        return told
+    told += [*leaks(model, rows), *identifiers(model)]
+    return [*told, *copied_columns(model), *copied_rows(model)]
+
+
+def doubtful_classes(model: Any) -> Iterator[str]:
+    """Yield a warning if a class seems to mean a missing value, or to be another one misspelt."""
+    names = [label for label in model.classes_.tolist() if isinstance(label, str)]
+    for name in names:
+        if name.strip() in NOTHING:
+            yield (
+                f"The class {name!r} often means a missing value. If it does, leave its rows out, "
+                "or leave the target empty in them."
+            )
+    alike = defaultdict(list)
+    for name in names:
+        alike[" ".join(name.lower().split())].append(name)
+    for same in alike.values():
+        if len(same) > 1:
+            yield (
+                f"The classes {', '.join(map(repr, same[:LISTED]))} differ only in spaces or "
+                "capital letters. If they mean the same, write them in the same way."
+            )
+
+
+def predictions(model: Any) -> Iterator[str]:
+    """Yield a warning if columns seem to hold the predictions of another model."""
+    names = {LABEL, *probability_names(model.classes_)}
+    found = [column.name for column in model.plan_.used if column.name in names]
+    if found:
+        yield (
+            f"Some columns seem to be predictions of this target: {', '.join(map(repr, found))}. "
+            f"If they are, leave them out: --ignore {quote(found[0])} (ignore=)."
+        )
 
 
 def leaks(model: Any, rows: float) -> Iterator[str]:
