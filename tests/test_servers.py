@@ -168,7 +168,7 @@ def test_postfix_tries_again(postfix: Postfix) -> None:
     text = f"#!/bin/sh\n[ -e {tried}/once ] || {{ touch {tried}/once; exit 75; }}\n"
     postfix.filter_with(text + 'exec /usr/sbin/sendmail -G -i "$@"\n')
     postfix.deliver(RAW)
-    assert len(postfix.messages(1)) == 1
+    assert len(postfix.messages(1, seconds=60)) == 1
     assert "status=deferred" in postfix.said()
 
 
