@@ -127,6 +127,13 @@ def test_dates_that_leave_no_doubt_are_read_beside_others():
     found = as_numbers(arrow.strings(texts), "day", "string", "day first")
     assert found[:4].tolist() == [days(2025, 2, d) for d in (3, 4, 5, 6)]
     assert np.isnan(found[4])
+    iso = ["2025-02-04", "03.02.2025"]  # a column of type date
+    assert as_numbers(arrow.strings(iso), "day", "date32", "", "days").tolist() == [
+        days(2025, 2, 4),
+        days(2025, 2, 3),
+    ]
+    with pytest.raises(TableError, match=r"holds text \('03/02/2025'\)"):  # February or March
+        as_numbers(arrow.strings([iso[0], "03/02/2025"]), "day", "date32", "", "days")
     assert as_numbers(arrow.strings(["1.5e3", "$2"]), "x", "string", "decimal points").tolist() == [
         1500.0,
         2.0,

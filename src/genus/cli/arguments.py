@@ -90,9 +90,9 @@ def model_and_data(
 
     if is_model(given[0]):
         return given[0], given[1:]
-    if target is None and any(map(is_model, given[1:])):
-        raise click.UsageError(f"{given[0]} is not a model. MODEL comes before DATA.")
     if target is None:
+        if any(map(is_model, given[1:])):
+            raise click.UsageError(f"{given[0]} is not a model. MODEL comes before DATA.")
         more = " If it is a model, rename it so that it ends in .genus." if len(given) > 1 else ""
         raise click.UsageError(
             f"{given[0]} is not a model. For DATA alone, name the column to predict: --target "

@@ -116,6 +116,14 @@ def say(text: str) -> None:
     click.echo(text, err=True)
 
 
+def say_written(output: str, rows: int) -> None:
+    """Say that rows were written to a file; say nothing of stdout."""
+    from genus.display.text import count
+
+    if output != "-":
+        say(f"Wrote {output}, with {count(rows, 'row')}.")
+
+
 def tell_warning(
     message: Warning | str,
     category: type[Warning],

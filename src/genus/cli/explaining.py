@@ -112,10 +112,9 @@ def write_all(model: Any, source: Any, output: str, label: Any, against: Any) ->
     """Write the contributions of all rows of a source, in chunks."""
     import pyarrow as pa
 
-    from genus.cli.errors import say
+    from genus.cli.errors import say, say_written
     from genus.cli.progress import rows_passing
     from genus.display.output import rows_to
-    from genus.display.text import count
 
     model.plan_.require_columns(source.schema.names)
     if len(model.classes_) < 2:
@@ -137,8 +136,7 @@ def write_all(model: Any, source: Any, output: str, label: Any, against: Any) ->
                 progress(part.num_rows)
     if rows == 0:
         say(f"{source.name} has no rows; only the column names are written.")
-    if output != STDOUT:
-        say(f"Wrote {output}, with {count(rows, 'row')}.")
+    say_written(output, rows)
 
 
 def contributions(model: Any, rows: Any, before: int, label: Any, against: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import click
@@ -58,16 +57,14 @@ def predicted(
     import pyarrow as pa
 
     from genus.cli.data import opened, tell_extra
-    from genus.cli.errors import say
+    from genus.cli.errors import say, say_written
     from genus.cli.models import read_predictor, refuse_overwriting
     from genus.cli.progress import rows_passing
-    from genus.display.output import STDOUT, format_of, rows_to, rows_with_lines_to
-    from genus.display.text import count
+    from genus.display.output import format_of, rows_to, rows_with_lines_to
     from genus.stacking.decision import Decision
 
     format_of(output)
     refuse_overwriting(output, model)
-    replaced = os.path.exists(output)
     learned = read_predictor(model)
     _ = learned.model_.parameters  # if a model cannot be solved, fail before data is read
     rule = Decision.of(decision, learned.classes_)
@@ -90,8 +87,7 @@ def predicted(
                 progress(batch.num_rows)
         if rows == 0:
             say(f"{source.name} has no rows; only the column names are written.")
-    if output != STDOUT:
-        say(f"{'Replaced' if replaced else 'Wrote'} {output}, with {count(rows, 'row')}.")
+    say_written(output, rows)
 
 
 def refuse_new(source: Any, model: Any, force: bool) -> None:

@@ -41,10 +41,9 @@ def sample(model: str, number: int, output: str, label: str | None, seed: int | 
     """
     import numpy as np
 
-    from genus.cli.errors import say
+    from genus.cli.errors import say_written
     from genus.cli.models import read_table_model, refuse_overwriting
-    from genus.display.output import STDOUT, format_of, rows_to
-    from genus.display.text import count
+    from genus.display.output import format_of, rows_to
 
     format_of(output)
     refuse_overwriting(output, model)
@@ -56,8 +55,7 @@ def sample(model: str, number: int, output: str, label: str | None, seed: int | 
             rows = drawn(learned, min(BATCH, number - start), drawn_class, rng)
             for batch in rows.to_batches():
                 write(batch)
-    if output != STDOUT:
-        say(f"Wrote {output}, with {count(number, 'row')}.")
+    say_written(output, number)
 
 
 def drawn(model: Any, number: int, label: Any, rng: Any) -> Any:

@@ -157,8 +157,8 @@ def read_each(strings: Any, how: str) -> Any:
             left &= ~here
     rest = strings.filter(pa.array(left))
     if len(rest):
-        if how in (ISO, NAMED):  # the order of day and month is not known yet
-            how = reading_of(rest) or how
+        if how in (ISO, NAMED) and not pc.any(pc.match_substring(rest, "/")).as_py():
+            how = DAY_FIRST  # with slashes the order is not known
         numbers[left] = arrow.plain(read(rest, how), np.nan)
     return pa.array(numbers)
 

@@ -21,6 +21,7 @@ from genus.solve.grid import Grid, dyadic_edges
 from genus.table import calendar
 from genus.table.numerals import (
     DATES,
+    ISO,
     NOTES,
     TIME,
     all_match,
@@ -495,6 +496,7 @@ def as_numbers(
     if arrow.is_text(type):
         trimmed = pc.utf8_trim_whitespace(values.cast(pa.large_string()))
         known = pc.if_else(pc.is_in(trimmed, value_set=marks()), None, trimmed)
+        written = ISO if unit == "days" and not written else written
         try:
             if unit == "seconds" and is_of_times(known):
                 return arrow.plain(read_times(known), np.nan)
@@ -504,10 +506,13 @@ def as_numbers(
         except (pa.ArrowInvalid, ValueError) as error:
             if isinstance(error, TableError):
                 raise
+            other = reading_of(known.drop_null())
+            if unit is not None and other is not None:
+                refuse_other_unit(known, name, unit, "days" if other in DATES else "")
             texts = [text for text in known.to_pylist() if text]
             wrong = next((text for text in texts if not is_read(text, written)), texts[0])
-            held = "numbers or dates" if learned.startswith(("date", "time")) else "numbers"
-            held = NOTES[written].removesuffix(", counted as days") if written in DATES else held
+            dates = written in DATES
+            held = NOTES[written].removesuffix(", counted as days") if dates else "numbers"
             held += "" if "string" in learned else f" ({learned})"
             raise TableError(
                 f"Column {name!r} held {held} in the rows that decided how to read it, but now "
