@@ -409,6 +409,21 @@ def test_evaluate_says_what_the_model_has_never_seen(folder):
     assert re.search(r"^new +\d", told.stdout, re.M)
 
 
+def test_evaluate_says_that_the_model_has_seen_the_rows(folder):
+    assert "fitted to about" not in done("evaluate", "customers.genus", "new.csv").stderr
+    told = done("evaluate", "customers.genus", "customers.csv").stderr
+    assert "Note: The model was fitted to about 100 % of these rows" in told
+
+
+def test_evaluate_says_what_fit_would_say_of_the_table(folder):
+    query = "SELECT *, age * 2 AS twice FROM 'customers.csv'"
+    told = done("evaluate", query, "--target", "status", "--folds", 2).stderr
+    assert "The columns 'age' and 'twice' hold the same information" in told
+    by = "SELECT *, customer AS who FROM 'customers.csv'"
+    told = done("evaluate", by, "--target", "status", "--folds", 2, "--group", "who").stderr
+    assert "'who'" not in told
+
+
 def test_evaluate_by_folds(folder):
     told = done("evaluate", "customers.csv", "--target", "status", "--folds", 4, "--ignore", "note")
     assert scores_in(told.stdout)["rows"] == "150"
@@ -737,7 +752,7 @@ def test_encodings(folder):
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        ("custmers.csv", "Did you mean customers.csv?"),
+        ("custmers.csv", "Did you mean 'customers.csv'?"),
         ("nothing-*.csv", "No file matches"),
         ("https://example.org/x.csv", "Download it first"),
         ("SELECT * FROM 'gone.csv'", "gone.csv"),
@@ -835,8 +850,11 @@ def test_wrong_usage(folder, given):
 
 def test_columns_and_classes_that_are_not_there(folder):
     fit = ("fit", "customers.csv", "--target", "status", "-o", "m.genus")
-    assert "'aeg'" in refused(*fit, "--ignore", "aeg")
-    assert "'aeg'" in refused(*fit, "--family", "aeg=gaussian")
+    assert "'aeg'. Did you mean 'age'?" in refused(*fit, "--ignore", "aeg")
+    assert "'aeg'" in (told := refused(*fit, "--family", "aeg=gaussian"))
+    assert "Did you mean 'age'?" in told
+    told = refused("show", "customers.genus", "--column", "Age")
+    assert "no column 'Age'. Did you mean 'age'?" in told
     assert "It has left, stayed" in refused("sample", "customers.genus", "-n", 1, "--class", "gone")
 
 
@@ -847,6 +865,13 @@ def test_the_data_is_not_replaced_by_the_model(folder):
     assert "overwrite customers.csv" in refused(
         "fit", "customers.csv", "--target", "status", "-o", "customers.csv"
     )
+
+
+def test_a_model_does_not_get_the_name_of_a_table(folder):
+    fit = ("fit", "new.csv", "--target", "status")
+    for given in (fit, ("plan", *fit[1:]), ("add", "customers.genus", "customers.genus")):
+        assert "name that ends in .genus" in refused(*given, "-o", "out.csv.gz")
+    assert not Path("out.csv.gz").exists()
 
 
 def test_contributions_do_not_replace_the_data(folder):

@@ -579,6 +579,18 @@ def test_what_genus_fit_makes_of_the_rows_is_told():
     assert found.weighed is not None
     assert found.weighed.error < 0.1
     assert "TableClassifier" in str(found)
+    assert "in cross-validation with 5 folds" in found.sentence
+
+
+def test_the_baseline_and_the_plain_model_are_told():
+    rng = np.random.default_rng(0)
+    y = (np.arange(200) % 5 == 0).astype(int)
+    found = compare(rng.normal(size=(200, 2)) + y[:, None], y, repeats=10)
+    assert "most frequent class would be wrong in 20.0 % of rows" in str(found)
+    assert "In Python, GDA is GDA(shrinkage='oas'), from genus." in str(found)
+    assert found.in_python in found._repr_html_().replace("&#x27;", "'")
+    own = compare(rng.normal(size=(200, 2)), y, model=GaussianNB(), repeats=10)
+    assert not own.in_python
 
 
 def test_few_rows_of_many_classes_are_judged_as_they_would_be():

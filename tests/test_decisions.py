@@ -432,6 +432,23 @@ def test_doubtful_classes_are_noticed(odd, words):
     assert words in cautioned(y=[odd, *rows(400).y[1:]])
 
 
+def test_classes_of_one_row_are_noticed():
+    assert "One class has only one row, such as 'odd'" in cautioned(y=["odd", *rows(400).y[1:]])
+    assert not any("only one row" in each for each in cautioned())
+
+
+def test_rows_that_the_model_has_seen_are_noticed(model):
+    own, new = rows(), rows(600).iloc[300:]
+    assert model.seen(own) == model.seen(own[:7]) == 1
+    assert model.seen(new) == 0
+    assert 0.3 < model.seen(pd.concat([own, new, new[:100]])) < 0.5
+    few = pd.DataFrame({"a": [i % 3 for i in range(200)], "y": [i % 2 for i in range(200)]})
+    assert TableClassifier().fit(few, target="y").seen(few) == 0  # new rows equal old ones, too
+    some = TableClassifier(sample_size=50).fit(own, target="y")
+    assert some.seen(own) == 1
+    assert TableClassifier(sample_size=0).fit(own, target="y").seen(own) == 0
+
+
 def test_copies_of_rows_are_noticed():
     frame = rows(400).drop(columns=["who", "day"])
     twice = pd.concat([frame, frame[:40]])

@@ -294,7 +294,7 @@ def test_the_page_prints_what_was_found(tmp_path: Path) -> None:
     area = roc_auc_score(y, model.predict_proba(X)[:, 1])
     assert f"area under ROC {area:.4f}" in page.text
     assert shown.percent(float((model.predict(X) == y).mean())) in page.text
-    assert "assumes that it has not seen the rows" in page.text
+    assert "presumably to other rows" in page.text
 
 
 def test_rows_are_counted_as_they_are_given() -> None:

@@ -6,6 +6,8 @@ align with numbers and text with text; anything else is an error rather than a s
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -32,6 +34,18 @@ def show(label: Any) -> str:
     ('1', "'spam'")
     """
     return repr(label.item() if isinstance(label, np.generic) else label)
+
+
+def meant(name: str, names: Iterable[str], likeness: float = 0.6) -> str:
+    """Return the question whether the most similar of the names is meant; "" if none is similar.
+
+    >>> meant("Ages", ["job", "age"]), meant("sex", ["job", "age"])
+    ("Did you mean 'age'? ", '')
+    """
+    known = list(names)
+    close = [one for one in known if one.lower() == name.lower()]
+    close += difflib.get_close_matches(name, known, 1, likeness)
+    return f"Did you mean {close[0]!r}? " if close else ""
 
 
 def is_missing(item: Any) -> bool:

@@ -63,7 +63,7 @@ def compare(
       genus compare customers.csv --target churned -o curves.svg
     """
     from genus.cli.data import opened
-    from genus.cli.errors import say
+    from genus.cli.errors import for_shell, say
     from genus.cli.models import refuse_out
     from genus.cli.progress import points_passing
     from genus.cli.results import printed
@@ -81,8 +81,7 @@ def compare(
             patience=patience,
             progress=progress,
         )
-    notes = tuple(note.replace("patience=", "--patience ") for note in found.notes)
-    found = replace(found, notes=notes)
+    found = replace(found, notes=tuple(map(for_shell, found.notes)))
     if as_json:
         printed(as_object(found))
     else:

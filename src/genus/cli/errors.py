@@ -23,6 +23,14 @@ NO_MEMORY = re.compile(  # errors of libraries that do not raise MemoryError
     re.I,
 )
 
+# What only users of Python need: (ignore=, --ignore), (encoding="latin-1"), decision={…}, or …
+PYTHON = [
+    (re.compile(r"\b(?:ignore|families|groups)=, (?=--)|\bdecision=\{[^}]*\}, or (?=--)"), ""),
+    (re.compile(r", groups=(?=\))| \((?:ignore=|encoding=\"[^\"]*\")\)"), ""),
+    (re.compile(r"\bfamilies=\{[^}]*\} \((--[^()]*)\)"), r"\1"),
+    (re.compile(r"\bpatience=(?=\d)"), "--patience "),
+]
+
 
 class Commands(click.Group):
     """Commands in the order in which they were added; their errors become messages on stderr."""
@@ -64,7 +72,18 @@ def sentences(ctx: click.Context) -> Iterator[None]:
         flush_or_close_stdout()
         if os.environ.get("GENUS_TRACEBACK"):
             raise
-        raise click.ClickException(sentence(error)) from error
+        raise click.ClickException(for_shell(sentence(error))) from error
+
+
+def for_shell(message: str) -> str:
+    """Remove the options of Python from a message that also names those of the command line.
+
+    >>> for_shell("Leave it out (ignore=, --ignore), or wait for patience=3.")
+    'Leave it out (--ignore), or wait for --patience 3.'
+    """
+    for pattern, told in PYTHON:
+        message = pattern.sub(told, message)
+    return message
 
 
 def sentence(error: Exception) -> str:
@@ -124,6 +143,11 @@ def say_written(output: str, rows: int) -> None:
         say(f"Wrote {output}, with {count(rows, 'row')}.")
 
 
+def note(text: str) -> None:
+    """Print a note on stderr."""
+    say(f"{click.style('Note:', fg='yellow')} {for_shell(text)}")
+
+
 def tell_warning(
     message: Warning | str,
     category: type[Warning],
@@ -133,7 +157,7 @@ def tell_warning(
     line: str | None = None,
 ) -> None:
     if issubclass(category, UserWarning):  # other warnings are for developers
-        say(f"{click.style('Note:', fg='yellow')} {message}")
+        note(str(message))
 
 
 class Interruption:

@@ -118,7 +118,7 @@ def by_folds(
 ) -> Any:
     """Return out-of-fold predictions for labelled rows; with --time, not for the earliest ones."""
     from genus.cli.data import opened
-    from genus.cli.errors import say
+    from genus.cli.errors import note, say
     from genus.cli.fitting import classifier
     from genus.cli.progress import rows_passing
     from genus.display.text import count
@@ -144,6 +144,10 @@ def by_folds(
                 progress=progress,
                 **honest,
             )
+            group = honest["groups"]
+            rows = found.rows.drop_columns([group] if group and group not in ignore else [])
+            for caution in fresh.fit(rows, found.y).cautions():
+                note(caution)
     if len(outcome.y) < m:
         say(f"Not predicted, only learned from: the earliest {count(m - len(outcome.y), 'row')}.")
     return outcome
@@ -155,7 +159,7 @@ def by_rows(model: str, data: tuple[str, ...], target: str | None, encoding: str
 
     from genus.arrays import labels
     from genus.cli.data import opened, tell_extra
-    from genus.cli.errors import say
+    from genus.cli.errors import note, say
     from genus.cli.models import read_table_model, target_of
     from genus.cli.progress import rows_passing
     from genus.display.text import count
@@ -172,13 +176,16 @@ def by_rows(model: str, data: tuple[str, ...], target: str | None, encoding: str
             f"predict {target!r}. Leave --target out, or evaluate DATA without the model."
         )
 
-    def judge(source: Any) -> tuple[Any, Any, int]:
-        probabilities, truths, left_out = [], [], 0
+    def judge(source: Any) -> tuple[Any, Any, int, float]:
+        probabilities: list[Any] = []
+        truths: list[Any] = []
+        left_out, known = 0, 0.0
         with rows_passing("evaluate", source) as progress:
             for batch in source.batches():
                 own = labelled_rows(batch, target, learned.classes_)
                 left_out += own.unlabelled
                 if len(own.codes):
+                    known = known if truths else learned.seen(own.rows)
                     truths.append(own.y)
                     probabilities.append(learned.predict_proba(own.rows))
                 progress(batch.num_rows)
@@ -187,18 +194,22 @@ def by_rows(model: str, data: tuple[str, ...], target: str | None, encoding: str
                 f"No row of {source.name} has a value in {target!r} to compare the prediction "
                 "with. Give rows with labels."
             )
-        return np.concatenate(probabilities), np.concatenate(truths), left_out
+        return np.concatenate(probabilities), np.concatenate(truths), left_out, known
 
     with opened(data, encoding) as source:
         source.require(target)
         tell_extra(source, learned)
-        p, truth, left_out = source.read(judge)
+        p, truth, left_out, known = source.read(judge)
+    if known:
+        note(
+            f"The model was fitted to about {100 * known:.0f} % of these rows, so the scores are "
+            "optimistic. Leave MODEL out to cross-validate, or give rows that it has not seen."
+        )
     if left_out:
         say(f"Left out {count(left_out, 'row')} without a value in {target!r}.")
-    known = learned.classes_
     seen, y = labels.factorize(truth)
-    classes, at, here = labels.merge(known, seen, "classes")
-    strange = [labels.show(label) for label in seen[labels.find(seen, known) < 0]]
+    classes, at, here = labels.merge(learned.classes_, seen, "classes")
+    strange = [labels.show(label) for label in seen[labels.find(seen, learned.classes_) < 0]]
     if strange:
         say(f"The data has classes that the model has never seen: {', '.join(strange[:10])}.")
     p = labels.spread(p, at, len(classes), axis=1)

@@ -80,7 +80,7 @@ def fit(
     """
     from genus.cli import models
     from genus.cli.data import opened, stem
-    from genus.cli.errors import say
+    from genus.cli.errors import note, say
     from genus.cli.progress import rows_passing
     from genus.display.text import count
 
@@ -91,6 +91,7 @@ def fit(
         )
     out = output or stem(data) + models.SUFFIX
     models.refuse_out(out, *data)
+    models.refuse_name(out)
     other = models.read_table_model(plan) if plan else None
     if other is not None and other.plan_.target not in (None, target):
         raise ValueError(
@@ -108,7 +109,7 @@ def fit(
     models.write(model, out, for_prediction)
     click.echo("\n".join([str(model.summary()), *judged]), err=out == models.STDIO)
     for caution in model.cautions():
-        say(f"{click.style('Note:', fg='yellow')} {caution}")
+        note(caution)
     unlabelled = getattr(model, "unlabelled_", 0)
     if unlabelled:
         say(f"Left out {count(unlabelled, 'row')} without a value in {target!r}.")
@@ -142,7 +143,7 @@ def judged_anew(model: Any, source: Any, target: str) -> list[str]:
             worth = cross_validate(clone(model), source, target, folds, progress=progress)
     except ValueError:  # outside of a fold there may be only one class
         return []
-    return ["", f"cross-validation with {folds} folds:", scores(worth)]
+    return ["", f"cross-validation with {folds} folds, each fitted anew:", scores(worth)]
 
 
 def classifier(

@@ -28,10 +28,12 @@ def add(models: tuple[str, ...], output: str) -> None:
     from operator import add
 
     from genus.cli.errors import say
-    from genus.cli.models import read, write
+    from genus.cli.models import read, refuse_name, refuse_out, write
 
     if len(models) < 2:
         raise click.UsageError("Give two or more models.")
+    refuse_out(output)
+    refuse_name(output)
     read_ones = [read(path) for path in models]
     for path, one in zip(models, read_ones, strict=True):
         if type(one) is not type(read_ones[0]):
@@ -92,9 +94,10 @@ def forget(model: str, data: tuple[str, ...], output: str, encoding: str) -> Non
     """
     from genus.cli.data import opened, tell_extra
     from genus.cli.errors import say
-    from genus.cli.models import read_table_model, refuse_out, target_of, write
+    from genus.cli.models import read_table_model, refuse_name, refuse_out, target_of, write
 
     refuse_out(output, *data)
+    refuse_name(output)
     learned = read_table_model(model)
     before = learned.class_count_.sum()
     with opened(data, encoding) as source:

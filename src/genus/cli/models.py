@@ -109,6 +109,16 @@ def target_of(model: Any, path: str, given: str | None = None) -> str:
     return str(target)
 
 
+def refuse_name(out: str) -> None:
+    """Raise an error if the name of a model is that of a table."""
+    from genus.table.read.formats import READERS, suffix_of
+
+    if suffix_of(out) in READERS:
+        raise ValueError(
+            f"{out} would be a model under the name of a table. Give a name that ends in {SUFFIX}."
+        )
+
+
 def refuse_out(out: str, *data: str) -> None:
     """Raise an error, before any work, if the output cannot be written or would replace DATA."""
     folder = os.path.dirname(os.path.realpath(out))

@@ -42,6 +42,7 @@ def plan(
     from genus.cli.fitting import classifier
 
     models.refuse_out(output, *data)
+    models.refuse_name(output)
     with opened(data, encoding) as source:
         source.require(target)
         planned = classifier(target, families, ignore).plan(source, target=target)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from genus.arrays import labels
 from genus.table.plan import NOTHING
 from genus.table.predictions import LABEL, probability_names
 
@@ -34,7 +35,14 @@ def cautions(model: Any) -> list[str]:
 
 
 def doubtful_classes(model: Any) -> Iterator[str]:
-    """Yield a warning if a class seems to mean a missing value, or to be another one misspelt."""
+    """Yield a warning if a class has one row, means a missing value, or seems to be misspelt."""
+    alone = model.classes_[model.class_count_ == 1]
+    if len(alone):
+        yield (
+            f"{'One class has' if len(alone) == 1 else f'{len(alone):,} classes have'} only one "
+            f"row, such as {labels.show(alone[0])}. Cross-validation cannot predict such a row: "
+            "without it, its class is unknown. Add rows, or leave it out."
+        )
     names = [label for label in model.classes_.tolist() if isinstance(label, str)]
     for name in names:
         if name.strip() in NOTHING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any, Self, overload
+from typing import Any, Self, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,7 @@ from genus.text import Texts
 
 RARE = 0.01  # share of the model's own rows that count as rare
 MOST_WORDS, TRIES = 3, 10  # words of a category that is not a text; draws to find a new text
+CHANCE = 0.2  # share of rows that are known already, beyond the share that new rows would have
 BEYOND = 0.01  # share of rows that a sample from the whole table would have contained
 
 
@@ -327,6 +328,23 @@ class TableClassifier(GenerativeClassifier):
 
         check_is_fitted(self)
         import_module("genus.report").write(self, data, target, path)  # it imports this module
+
+    def seen(self, X: Any) -> float:
+        """Return about which share of rows the model was fitted to; 0 if chance explains it.
+
+        Some new rows equal earlier ones by chance: about as many as rows of the model's sample that
+        have copies. A model that keeps no rows returns 0.
+        """
+        check_is_fitted(self)
+        statistics: Any = self.model_.statistics
+        sample, family = statistics["sample"], cast(Any, self.model_.family)
+        if len(sample) == 0:
+            return 0.0
+        hashes = family.how.row_hashes(Frame.of(open_table(X).table(), self.plan_))
+        hashes = hashes[hashes < np.uint64(sample.limit)]  # as the sample's rows
+        known = float(np.isin(hashes, sample.hashes).mean()) if len(hashes) else 0.0
+        copied = sample.weights[sample.weights > 1].sum() / sample.weights.sum()
+        return known if known > copied + CHANCE else 0.0
 
     def cautions(self) -> list[str]:
         """Return warnings about likely problems of the table: leaks, copies, identifiers."""

@@ -101,13 +101,24 @@ def by_new_rows(model: TableClassifier, rows: Rows) -> Judged:
         axis=1,
     )
     new = CrossValidation(p, classes, y, np.ones(len(y)), np.zeros(len(y), dtype=np.int64))
-    how = "The model was fitted before; the report assumes that it has not seen the rows here."
+    how = known_before(model, rows.table)
     strange = classes[labels.find(classes, model.classes_) < 0]
     if len(strange):
         told = ", ".join(map(str, strange[:5].tolist()))
         were = "of their classes was" if len(strange) == 1 else "of their classes were"
         how += f" {len(strange)} {were} not in its training rows ({told})."
     return Judged(model, rows, new, how)
+
+
+def known_before(model: TableClassifier, table: Any) -> str:
+    """Say whether a fitted model has seen these rows."""
+    seen = model.seen(table)
+    if seen:
+        return (
+            f"The model was fitted to about {100 * seen:.0f} % of these rows, so these scores are "
+            "optimistic."
+        )
+    return "The model was fitted before, presumably to other rows than these."
 
 
 def out_of_fold(fresh: TableClassifier, source: Source, target: str) -> Judged:

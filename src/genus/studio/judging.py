@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from genus import CrossValidation, cross_validate
-from genus.report.judging import FEW_ROWS, FOLDS, MANY_COLUMNS
+from genus.report.judging import FEW_ROWS, FOLDS, MANY_COLUMNS, known_before
 from genus.studio.work import Job
 
 FEWEST_SPLIT = 50  # with fewer rows, a fold might be empty if every row kept its fold
@@ -118,7 +118,7 @@ def of_new_rows(
     p = np.asarray(model.predict_proba(table))
     y = codes[there]
     ones, fold = np.ones(len(y)), np.zeros(len(y), dtype=np.int64)
-    how = "The model was fitted before; the studio assumes that it has not seen these rows."
+    how = known_before(model, table)
     if len(y) < total:
         how += f" These are {len(y):,} of {total:,} rows, drawn at random."
     if not there.all():

@@ -237,7 +237,8 @@ def look(
         if not {name, calendar.dates_of(name)} & set(table.column_names):
             shown = ", ".join(map(repr, table.column_names[:20]))
             alone = " Give one name at a time." if "," in name else ""
-            raise TableError(f"There is no column {name!r}.{alone} The columns are {shown}.")
+            hint = labels.meant(name, table.column_names)
+            raise TableError(f"There is no column {name!r}.{alone} {hint}The columns are {shown}.")
     seen = []
     for name in table.column_names:
         if name == target:

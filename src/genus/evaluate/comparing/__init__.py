@@ -97,7 +97,7 @@ class Comparison:
         plain = self.advice.sentence[:1].lower() + self.advice.sentence[1:]
         return (
             f"Use genus fit (TableClassifier): it is wrong in {percent(self.weighed.error)} of "
-            f"rows, with a log loss of {self.weighed.log_loss:.3f}{self.weighed.of_rows}, better "
+            f"rows, with a log loss of {self.weighed.log_loss:.3f}{self.weighed.measured}, better "
             f"than both plain models. Among those, {plain}"
         )
 
@@ -109,8 +109,27 @@ class Comparison:
         return (
             "These are plain models. TableClassifier, which genus fit uses and which combines "
             f"several models, is wrong in {percent(self.weighed.error)} of rows, with a log loss "
-            f"of {self.weighed.log_loss:.3f}{self.weighed.of_rows}."
+            f"of {self.weighed.log_loss:.3f}{self.weighed.measured}."
         )
+
+    @property
+    def baseline(self) -> str:
+        """A sentence on the error of always predicting the most frequent class."""
+        guess = self.curves.guess
+        if guess is None or "most frequent class" in self.sentence:
+            return ""
+        return (
+            "Always predicting the most frequent class would be wrong in "
+            f"{percent(guess.error)} of rows."
+        )
+
+    @property
+    def in_python(self) -> str:
+        """A sentence that says how to write the generative model in Python."""
+        if not self.given.is_usual:
+            return ""
+        name = self.given.name
+        return f"In Python, {name} is {self.given.estimator!r}, from genus."
 
     @property
     def crossings(self) -> str:
@@ -125,7 +144,8 @@ class Comparison:
 
     def __str__(self) -> str:
         """Return the advice, the crossings, the curves as a table, and the reasons, as text."""
-        parts = [self.sentence, self.beyond, self.crossings, self.table(), self.costs()]
+        parts = [self.sentence, self.beyond, self.baseline, self.crossings, self.table()]
+        parts += [self.in_python, self.costs()]
         parts += ["\n".join(f"- {sentence}" for sentence in self.why)]
         parts += ["\n".join(self.notes)]
         return "\n\n".join(part for part in parts if part)
@@ -152,9 +172,11 @@ class Comparison:
         """Return the advice, the curves as a table, and the reasons as HTML for notebooks."""
         caption = CELLS[0].upper() + CELLS[1:] + "."
         return (
-            markup.paragraphs([self.sentence, self.beyond, self.crossings])
+            markup.paragraphs([self.sentence, self.beyond, self.baseline, self.crossings])
             + markup.table(["rows", *self.lines], self._cells(), caption)
-            + markup.paragraphs([*self.costs().splitlines(), *self.why, *self.notes])
+            + markup.paragraphs(
+                [self.in_python, *self.costs().splitlines(), *self.why, *self.notes]
+            )
         )
 
     def costs(self) -> str:

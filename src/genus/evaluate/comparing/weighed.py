@@ -19,11 +19,11 @@ FOLDS = 5
 
 @dataclass(frozen=True)
 class Weighed:
-    """The out-of-fold error and log loss; `of_rows` says on how many rows, if not on all."""
+    """The out-of-fold error and log loss; `measured` says how they were found."""
 
     error: float
     log_loss: float
-    of_rows: str = ""
+    measured: str = ""
 
 
 def weighed(given: Material) -> Weighed | None:
@@ -51,5 +51,7 @@ def weighed(given: Material) -> Weighed | None:
     if outcome is None:
         return None
     error, log_loss = judged(outcome.probabilities, outcome.y)
-    part = "" if len(outcome.y) == len(given.y) else f" on {len(outcome.y):,} rows"
+    part = f" in cross-validation with {FOLDS} folds"
+    if len(rows) > FEW_ROWS:
+        part = f" out of fold on {len(outcome.y):,} rows"
     return Weighed(error, log_loss, part)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from genus.arrays import labels
 from genus.arrays.options import flag, whole
 from genus.registry import FAMILIES, is_for
 from genus.table import Plan
@@ -23,8 +24,8 @@ def build(plan: Plan, families: Any, dependence: Any, calibrate: Any, sample_siz
     for name, family in asked.items():
         if name not in kinds:
             raise ValueError(
-                f"There is no column {name!r}, for which you chose the family {family!r}. Check "
-                "the name."
+                f"There is no column {name!r}, for which you chose the family {family!r}. "
+                f"{labels.meant(name, kinds) or 'Check the name.'}".rstrip()
             )
         if not is_for(family, kinds[name]):
             held = f"has the kind {kinds[name]!r}" if kinds[name] else "is left out"

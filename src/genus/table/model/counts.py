@@ -207,9 +207,9 @@ class Counting:
                 cells[:, j] = np.append(keys, MISSING)[own.codes[rows]]
             return cells, tuple(encoded(text, rows, how).bags() for text, how in texts)
 
-        return Sample.of(self.sample, classes, y, weight, self._hashes(X), encode)
+        return Sample.of(self.sample, classes, y, weight, self.row_hashes(X), encode)
 
-    def _hashes(self, X: Frame) -> hashes.Hashes:
+    def row_hashes(self, X: Frame) -> hashes.Hashes:
         """Hash the values of each row, (m,); the order of the columns does not matter."""
         total = np.zeros(len(X), dtype=np.uint64)
         keys = hashes.of_names(column.name for column in self.plan.used)

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from genus.arrays import labels
 from genus.arrays.labels import show
 from genus.statistics import Array, divide
 from genus.table import Column, Values
@@ -279,7 +280,8 @@ def dependence(parameters: Any, names: Sequence[str], classes: NDArray[Any]) -> 
         raise ValueError(f"{names[0]!r} is compared with itself. Name another column.")
     for name in names:
         if name not in places:
-            raise ValueError(f"The model uses no column {name!r}. It uses {listed(places)}.")
+            hint = labels.meant(name, places)
+            raise ValueError(f"The model uses no column {name!r}. {hint}It uses {listed(places)}.")
         if used[places[name]].kind == "text":
             raise ValueError(
                 f"Column {name!r} holds texts, for which there is no such curve. Use `explain`, "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import difflib
 import glob
 import json
 import os
@@ -16,6 +15,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from genus.arrays import labels
 from genus.arrays.options import warn
 from genus.table.read.databases import identifier
 from genus.table.read.formats import (
@@ -53,6 +53,7 @@ SHORT_BLOCK = 1 << 14  # bytes of a sample to estimate the number of lines
 # Without BOOLEAN, because yes and no, or t and f, should stay as they are written.
 TYPES = "['BIGINT', 'DOUBLE', 'TIME', 'DATE', 'TIMESTAMP', 'TIMESTAMPTZ', 'VARCHAR']"
 DELIMITERS = ",;\t|"
+ALIKE = 0.8  # similarity of the names of files that may be meant
 MOST_LINES = 1_000_000  # searched for one with another number of fields
 SQL = re.compile(r"\s*(\(\s*)*(select|with|from|values|table|pivot|unpivot)\b.*\s", re.I | re.S)
 SQL_CSV = re.compile(r"\.(csv|tsv)(\.gz|\.zst)?$", re.I)  # read as CSV in a query
@@ -690,7 +691,6 @@ def files_of(path: str) -> list[str]:
             raise TableError(f"No file matches {path!r}. Check the pattern.")
         return matching
     folder = Path(path).parent
-    beside = [p.name for p in folder.iterdir()] if folder.is_dir() else []
-    close = difflib.get_close_matches(Path(path).name, beside, 1, 0.6)
-    hint = f" Did you mean {folder / close[0]}?" if close else ""
-    raise TableError(f"There is no file {path!r}.{hint}")
+    beside = [str(folder / p.name) for p in folder.iterdir()] if folder.is_dir() else []
+    hint = labels.meant(path, beside, ALIKE)
+    raise TableError(f"There is no file {path!r}. {hint}".rstrip())

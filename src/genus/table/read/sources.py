@@ -7,7 +7,6 @@ own, and sampled before the whole table is read.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,6 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from genus.arrays import labels
 from genus.table.read.lines import Lines
 
 BATCH = 1 << 17  # rows
@@ -173,9 +173,6 @@ class Source:
 
     def near(self, column: str) -> str:
         """List the columns for a message, and guess which one was meant."""
-        close = difflib.get_close_matches(column, self.columns, 1, 0.6)
-        close += [name for name in self.columns if name.lower() == column.lower()]
-        hint = f"Did you mean {close[-1]!r}? " if close else ""
         shown = ", ".join(repr(shortened(name)) for name in self.columns[:20])
         more = f" and {len(self.columns) - 20} more" if len(self.columns) > 20 else ""
         head = ""
@@ -187,7 +184,7 @@ class Source:
                     "other fields are empty or could be values. If it is the header line, give "
                     "every column a name there that is not a number."
                 )
-        return f"{hint}It has {shown}{more}.{head}"
+        return f"{labels.meant(column, self.columns)}It has {shown}{more}.{head}"
 
     def first_values(self) -> list[Any]:
         """Return the values of the first row; none if the rows can be read only once."""
