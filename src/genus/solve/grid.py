@@ -24,6 +24,7 @@ BITS = 11  # of the mantissa: 2048 cells from one power of two to the next
 SHIFT = 52 - BITS
 MOST_BITS = 39
 ROUNDING = 1e-9  # a smaller relative difference of two sums of weights is rounding
+SAVED = 6  # decimal places that a short number of a cell may lack
 FINEST = 2.0**-12  # narrowest cell, as a share of its numbers: edges should reveal little
 
 
@@ -126,6 +127,23 @@ class Grid:
         with np.errstate(over="ignore"):
             x = np.ldexp(leading.astype(np.float64), e + self.exponent)
         return np.where(keys < 0, -x, x)
+
+    def shortest(self, keys: Cells) -> Array:
+        """Return the number of each cell with the fewest decimal places.
+
+        >>> grid = Grid(2.0**-8)
+        >>> grid.shortest(grid.keys(np.array([2.74, -0.05, 1234.5, 8e4])))
+        array([ 2.7400e+00, -5.0000e-02,  1.2345e+03,  8.0000e+04])
+        """
+        low, high = self.values(keys), self.values(keys + 1)
+        found = low.copy()
+        with np.errstate(all="ignore"):
+            finest = np.ceil(-np.log10(high - low))  # decimal places, fewer than 0 for tens
+            for places in (finest - more for more in range(SAVED)):
+                up, down = 10.0 ** np.maximum(places, 0), 10.0 ** np.maximum(-places, 0)
+                near = np.ceil(low / down * up) / up * down
+                found = np.where((low <= near) & (near < high), near, found)
+        return found
 
     @property
     def is_sound(self) -> bool:

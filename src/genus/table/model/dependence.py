@@ -69,8 +69,11 @@ class Steps:
         place = np.full(len(values), len(edges) + 1)
         place[there] = np.searchsorted(edges, known, side="right")
         runs = [known[place[there] == s] for s in range(len(edges) + 1)] if len(found) else []
+        ends = np.array([(run.min(), run.max()) for run in runs]).reshape(-1, 2)
+        if not column.is_date:
+            ends = column.grid.shortest(column.grid.keys(ends))
         tell = as_date if column.is_date else "{:.6g}".format
-        names = [between(tell(run.min()), tell(run.max())) for run in runs]
+        names = [between(tell(low), tell(high)) for low, high in ends.tolist()]
         x = [float(run.mean()) for run in runs]
         if len(runs) == 0:
             place[:] = 0

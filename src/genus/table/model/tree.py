@@ -62,7 +62,7 @@ class Within:
         return np.log(own + anywhere) - np.log(total[bins])
 
     def sample(self, bins: NDArray[np.intp], rng: np.random.Generator) -> Array:
-        """Draw a number from each given bin: usually the smallest of a cell, rarely another."""
+        """Draw a number from each given bin: usually a short one of a cell, rarely another."""
         out = np.empty(len(bins))
         for b in np.unique(bins):
             rows = np.flatnonzero(bins == b)
@@ -74,7 +74,7 @@ class Within:
             out[rows[anywhere]] = rng.uniform(self.low[b], self.high[b], int(anywhere.sum()))
             if len(mine):
                 drawn = rng.choice(len(mine), int((~anywhere).sum()), p=counts / counts.sum())
-                out[rows[~anywhere]] = self.grid.values(self.keys[mine[drawn]])
+                out[rows[~anywhere]] = self.grid.shortest(self.keys[mine[drawn]])
         return out
 
 
