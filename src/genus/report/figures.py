@@ -16,7 +16,7 @@ from genus.report.scores import Roc, Step
 from genus.report.svg import WIDTH, Plane, element, figure, short, ticks
 
 TALLEST = 2.0  # a curve is cut off at this many times the highest bar, for each class
-LINE = 27.0  # height of a row in a list
+LINE = 30.0  # height of a row in a list
 MOST_DOTS = 30  # values that are marked on a line
 
 
@@ -89,11 +89,11 @@ def shares(drawn: Shares, colours: Colours) -> Markup:
     for i, value in enumerate(drawn.values):
         y = 4 + LINE * i
         width = float(plane.x(drawn.bars[i]) - plane.x(0.0))
-        parts.append(element("rect", x=8, y=y + 14, width=width, height=9, class_="b"))
+        parts.append(element("rect", x=8, y=y + 17, width=width, height=9, class_="b"))
         parts.append(element("text", name(value, 44), x=8, y=y + 11))
         for k in colours.order(range(len(drawn.classes))):
             at = float(plane.x(drawn.p[i, k]))
-            parts.append(element("circle", cx=at, cy=y + 18.5, r=4, class_=colours.dot(k)))
+            parts.append(element("circle", cx=at, cy=y + 21.5, r=4, class_=colours.dot(k)))
     parts.append(across(plane, base, "share of the class"))
     said = [
         f"{name(label, 24)}: {', '.join(most_of(drawn, k))}"
@@ -194,9 +194,9 @@ def dependence(drawn: Dependence, colours: Colours) -> Markup:
             if K == 2:
                 start, end = (float(plane.x(side[i])) for side in (curve.low, curve.high))
                 wide = max(end - start, 1.0)
-                parts.append(element("rect", x=start, y=y + 14, width=wide, height=9, class_="b"))
+                parts.append(element("rect", x=start, y=y + 17, width=wide, height=9, class_="b"))
             at = float(plane.x(curve.mean[i]))
-            parts.append(element("circle", cx=at, cy=y + 18.5, r=4, class_=colours.dot(k)))
+            parts.append(element("circle", cx=at, cy=y + 21.5, r=4, class_=colours.dot(k)))
     parts.append(across(plane, height - 40, "log-odds"))
     strongest = max(found, key=lambda k: float(np.abs(found[k].mean).max(initial=0.0)))
     best = int(np.argmax(np.abs(found[strongest].mean))) if drawn.values else 0
@@ -221,7 +221,7 @@ def strengths(columns: Sequence[tuple[str, float]]) -> Markup:
     for i, (column, weight) in enumerate(columns):
         y = 4 + LINE * i
         width = float(plane.x(weight) - plane.x(0.0))
-        parts.append(element("rect", x=8, y=y + 14, width=width, height=9, class_="f"))
+        parts.append(element("rect", x=8, y=y + 17, width=width, height=9, class_="f"))
         parts.append(element("text", f"{name(column, 38)}  {weight:.2f}", x=8, y=y + 11))
     parts.append(across(plane, height - 40, "mean contribution, log-odds"))
     told = "; ".join(f"{name(column, 32)} {weight:.2f}" for column, weight in columns)

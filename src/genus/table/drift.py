@@ -51,12 +51,14 @@ class Drift:
         moved = self.moved
         told = f"{len(moved)} of {len(self.columns)} columns moved."
         told = told if moved else "No column moved."
-        lines = [f"{self.rows:,} rows. {told}"]
+        if self.rows < ENOUGH:
+            told = f"Columns with fewer than {ENOUGH} values are not compared."
+        lines = [f"{self.rows:,} row{'s' * (self.rows != 1)}. {told}"]
         if np.isfinite(self.unlike):
             lines.append(
-                f"{100 * self.unlike:.3g} % of rows are less likely than "
-                f"{100 - 100 * self.expected:.3g} % of the model's own rows "
-                f"(expected: {100 * self.expected:.3g} %)."
+                f"{100 * self.unlike:.3g} % of the rows are unusual: less likely than "
+                f"{100 - 100 * self.expected:.3g} % of the model's rows. Of rows like those, "
+                f"{100 * self.expected:.3g} % would be."
             )
         if self.columns:
             width = min(max(6, *(len(one.name) for one in self.columns)), 32)
