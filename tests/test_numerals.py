@@ -221,3 +221,9 @@ def test_times_of_day_as_text_are_read_as_in_csv_files(tmp_path):
     for text in ("25:00", "7:5", "7", "soon", "7:05 PM and more"):
         with pytest.raises(TableError, match=r"Column 'at' held .*now holds"):
             model.predict({"at": [text, "0:58"]})
+
+
+def test_mixed_currencies_are_told():
+    table = {"paid": [f"{'$€'[i % 2]}{i}" for i in range(40)], "y": [i % 3 == 0 for i in range(40)]}
+    (column,) = TableClassifier().fit(table, target="y").plan_.used
+    assert "$ and € mixed, without conversion" in column.note

@@ -8,6 +8,7 @@ the table keeps it. Later values are read in the same way.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,26 @@ def reading_of(strings: Any) -> str | None:
         if is_read_by(strings, how) and (how != DAY_FIRST or not is_month_first(strings)):
             return how
     return None
+
+
+def are_readable(strings: Iterable[str]) -> list[bool]:
+    """Return which trimmed strings have the form of a number or a date.
+
+    >>> are_readable(["1.5", "twelve", "$3k", "12/05/2020"])
+    [True, False, True, True]
+    """
+    forms = (PLAIN, *NUMBERS.values(), SLASHED, MONTH_NAME, DAY_NAME, ISO_DATE)
+    digits = re.compile(r"\d")
+    return [
+        digits.search(one) is not None and any(form.match(one) for form in forms) for one in strings
+    ]
+
+
+def currencies_in(strings: Any) -> list[str]:
+    """Return the signs of currencies that occur in strings."""
+    import pyarrow.compute as pc
+
+    return [sign for sign in CURRENCIES if pc.any(pc.match_substring(strings, sign)).as_py()]
 
 
 def is_month_first(strings: Any) -> bool:

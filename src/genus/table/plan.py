@@ -23,8 +23,11 @@ from genus.table.numerals import (
     DATES,
     ISO,
     NOTES,
+    NUMBERS,
     TIME,
     all_match,
+    are_readable,
+    currencies_in,
     read,
     read_each,
     read_times,
@@ -34,6 +37,7 @@ from genus.table.read.sources import TableError
 from genus.text import Texts, Tokenizer
 
 Array = NDArray[np.float64]
+NEARLY = "nearly all numbers or dates"
 CONSTANT = "holds one value only"
 NOTHING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null")  # missing values
 # Missing numbers; in a column of categories, the last four are values.
@@ -49,6 +53,8 @@ MOST_WORDS = 1 << 21  # words, or pairs of words, times classes: about 800 bytes
 BITS = 18  # of the hash buckets for columns with more words
 MOST_READ = 20_000  # texts from which the number of words is estimated
 MANY_ROWS = 10_000_000  # assumed length of a table of unknown length
+GLANCE = 1000  # values that are looked at first
+FEW = 0.1  # largest share of texts in a column that is nearly all numbers
 ENOUGH = 20  # fewest rows for which all-distinct values count as row identifiers
 
 
@@ -431,13 +437,34 @@ def kind_and_note(there: Any) -> tuple[str, str]:
     if reading is not None:
         found = sorted(set(there.unique().to_pylist()) & set(MARKS))
         read = f"{', '.join(map(repr, found))} read as missing" if found else ""
-        return "number", "; ".join(filter(None, [NOTES.get(reading, ""), read]))
+        signs = currencies_in(rest) if reading in NUMBERS else []
+        mixed = f"{' and '.join(signs)} mixed, without conversion" if len(signs) > 1 else ""
+        return "number", "; ".join(filter(None, [NOTES.get(reading, ""), mixed, read]))
+    note = nearly_numbers(rest)
     words = pc.mean(pc.count_substring_regex(there, r"\S+")).as_py()
     if words >= WORDS and distinct > DISTINCT * len(there):
-        return "text", ""
+        return "text", note
     if distinct == len(there) and len(there) >= ENOUGH:
-        return ("text", "") if words >= WORDS else ("", "identifies its row: every value differs")
-    return "category", ""
+        each = "; ".join(filter(None, ["identifies its row: every value differs", note]))
+        return ("text", note) if words >= WORDS else ("", each)
+    return "category", note
+
+
+def nearly_numbers(strings: Any) -> str:
+    """Return a note if a few texts prevent that a column is read as numbers or dates, else ""."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if len(strings) == 0 or pc.count_distinct(strings).as_py() < ENOUGH:
+        return ""
+    first = are_readable(strings[:GLANCE].to_pylist())
+    if sum(first) < (1 - 2 * FEW) * len(first):  # clearly not
+        return ""
+    found = strings.filter(pa.array(are_readable(strings.to_pylist())))
+    texts = len(strings) - len(found)
+    if not 0 < texts <= FEW * len(strings) or reading_of(found) is None:
+        return ""
+    return f"{NEARLY}, but {texts:,} of {len(strings):,} values cannot be read as such"
 
 
 def is_time(type: Any) -> bool:
