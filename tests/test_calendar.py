@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,8 +13,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from genus import TableClassifier, load
+from genus import TableClassifier, TableError, load
 from genus.table.calendar import PARTS, codes_of, telling
+from genus.table.plan import zone_of
 
 RNG = np.random.default_rng(7)
 DAY = np.timedelta64(1, "D")
@@ -143,7 +148,14 @@ def test_a_column_of_the_same_name_is_the_tables_own() -> None:
         model + other
 
 
-@pytest.mark.parametrize("type", ["date32[day]", "timestamp[us]", "timestamp[us, tz=UTC]"])
+@pytest.mark.parametrize(
+    "type",
+    [
+        "date32[day]",
+        "timestamp[us]",
+        *(f"timestamp[us, tz={zone}]" for zone in ("UTC", "Europe/Berlin", "+05:30", "-03:00")),
+    ],
+)
 def test_sql_computes_the_same_parts(type: str) -> None:
     duckdb = pytest.importorskip("duckdb")
     data = table()
@@ -151,7 +163,7 @@ def test_sql_computes_the_same_parts(type: str) -> None:
     data["place"] = np.where(data["when"].dt.hour == 5, "asleep", data["place"])
     data.loc[::50, "when"] = pd.NaT
     moments = pa.array(data["when"], pa.timestamp("us"))
-    kind = pa.date32() if "date" in type else pa.timestamp("us", "UTC" if "tz" in type else None)
+    kind = pa.date32() if "date" in type else pa.timestamp("us", zone_of(type) or None)
     trips = pa.table({"when": moments.cast(kind, safe=False), "x": data["x"]})
     model = TableClassifier(calibrate=False).fit(trips, data["place"])
     found = {c.name: c.family for c in model.summary().columns}
@@ -162,3 +174,46 @@ def test_sql_computes_the_same_parts(type: str) -> None:
         got = database.sql(model.to_sql("duckdb", "trips")).to_arrow_table()
     p = np.column_stack([got.column(-3 + k).to_numpy() for k in range(3)])
     np.testing.assert_allclose(p, model.predict_proba(trips), rtol=1e-9)
+
+
+def moments(zone: str | None) -> pd.DataFrame:
+    """Every three hours of 2024, and whether clocks show a Saturday or Sunday."""
+    at = pd.date_range("2024-01-01", "2024-12-31", freq="3h", tz=zone)
+    return pd.DataFrame({"at": at, "free": np.where(at.dayofweek >= 5, "yes", "no")})
+
+
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Kolkata", "+09:00"])
+def test_times_are_those_that_clocks_show(zone: str) -> None:
+    there = moments(zone)
+    model = TableClassifier().fit(there, target="free")
+    assert "at (weekday)" in {column.name for column in model.plan_.used}
+    assert model.score(there.drop(columns="free"), there["free"]) == 1
+    local = there.assign(at=there["at"].dt.tz_localize(None))
+    elsewhere = there.assign(at=there["at"].dt.tz_convert("UTC"))
+    p = model.predict_proba(there)
+    for same in (local, elsewhere):
+        np.testing.assert_array_equal(model.predict_proba(same), p)
+    saturday = pd.DataFrame({"at": [pd.Timestamp("2024-06-08 00:00", tz=zone)]})
+    assert "Saturday" in str(model.explain(saturday))
+    drawn, _ = model.sample(50, random_state=0)
+    assert drawn.schema.field("at").type.tz == zone_of(model.plan_.used[0].type)
+    hours = drawn["at"].to_pandas().dt.tz_convert(zone).dt.hour
+    assert set(hours) <= {0, 3, 6, 9, 12, 15, 18, 21}
+
+
+def test_a_zone_that_is_not_known_is_told() -> None:
+    there = pa.table({"at": pa.array([0, 1], pa.timestamp("s", "Mars/Olympus"))})
+    with pytest.raises(TableError, match="time zone 'Mars/Olympus' of column 'at' is not known"):
+        TableClassifier().fit(there, ["a", "b"])
+
+
+def test_offsets_in_text_do_not_depend_on_the_machine(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("at,y\n2024-06-08T00:00:00+02:00,a\n2024-06-09T12:30:00+02:00,b\n")
+    read = f"from genus.table import open_table; print(open_table({str(path)!r}).schema)"
+    run = [sys.executable, "-c", read]
+    told = {
+        subprocess.run(run, env=os.environ | {"TZ": zone}, capture_output=True, check=True).stdout
+        for zone in ("UTC", "America/New_York")
+    }
+    assert len(told) == 1

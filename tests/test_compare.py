@@ -582,6 +582,17 @@ def test_what_genus_fit_makes_of_the_rows_is_told():
     assert "in cross-validation with 5 folds" in found.sentence
 
 
+def test_no_model_sees_the_columns_to_ignore():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    table = {"x": rng.normal(size=200) + y, "kind": ["u", "v"] * 100, "leak": y.astype(str)}
+    assert compare(table, y, repeats=10).weighed.error == 0
+    honest = {"x": table["x"], "kind": table["kind"]}
+    found = compare(table, y, repeats=10, ignore=["leak"])
+    assert found.weighed == compare(honest, y, repeats=10).weighed
+    assert found.weighed.error > 0.1
+
+
 def test_the_baseline_and_the_plain_model_are_told():
     rng = np.random.default_rng(0)
     y = (np.arange(200) % 5 == 0).astype(int)

@@ -569,3 +569,19 @@ def test_signals_are_as_they_were():
     """Only the program takes Ctrl-C; importing it does not."""
     before = signal.default_int_handler, signal.SIG_IGN  # ignored in the background of a shell
     assert signal.getsignal(signal.SIGINT) in before
+
+
+def test_rows_may_begin_with_any_mark(tmp_path: Path) -> None:
+    """DuckDB takes # for a comment if the rest of a column is numbers."""
+    path = tmp_path / "t.csv"
+    for mark in ("#N/A", "#12", "//", "--", "%", ";x"):
+        path.write_text(f"c,x,y\n1.5,2,u\n{mark},2,v\n3.5,4,u\n")
+        assert open_table(path).table()["c"].to_pylist() == ["1.5", mark, "3.5"]
+    rows = [f"{i / 4},{i % 7},{'uv'[i % 3 == 0]}" for i in range(300)]
+    rows[250] = "#DIV/0!,1,u"
+    path.write_text("\n".join(["c,x,y", *rows]))
+    model = TableClassifier().fit(path, target="y")
+    assert model.class_count_.sum() == 300
+    assert model.plan_.used[0].kind == "number"
+    assert "'#DIV/0!' read as missing" in model.plan_.used[0].note
+    assert len(model.predict(path)) == 300

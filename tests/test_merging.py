@@ -591,3 +591,40 @@ def test_batches_of_texts_are_read_like_another_model() -> None:
     batches = iter([(TEXTS[:80], LABELS[:80]), (TEXTS[80:], LABELS[80:])])
     model = TextClassifier("auto").fit(batches, like=other)
     assert model._counted_by.ngrams == other._counted_by.ngrams
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "words"),
+    [
+        ("$3,559", "2,34", "with decimal commas in one model and with decimal points"),
+        ("12/07/2022", "25/07/2022", "with day first in one model and with month first"),
+        ("2022-07-12", "12", "holds dates in one model and numbers"),
+    ],
+)
+def test_parts_that_read_the_same_text_differently_are_refused(one, other, words):
+    a, b = (
+        TableClassifier(calibrate=False).fit(
+            {"c": [text, text] * 9, "x": range(18)}, ["u", "v"] * 9
+        )
+        for text in (one, other)
+    )
+    for first, second in ((a, b), (b, a)):
+        with pytest.raises(ValueError, match=words):
+            first + second
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "value"),
+    [("3.5", "$4.50", 4.5), ("3", "4,5", 4.5), ("2022-07-12", "25/07/2022", "25/07/2022")],
+)
+def test_parts_whose_readings_agree_are_merged(one, other, value):
+    a, b = (
+        TableClassifier(calibrate=False).fit(
+            {"c": [text, text] * 9, "x": range(18)}, ["u", "v"] * 9
+        )
+        for text in (one, other)
+    )
+    for both in (a + b, b + a):
+        p = both.predict_proba({"c": [one, other], "x": [1, 2]})
+        np.testing.assert_array_equal(p, both.predict_proba({"c": [one, str(value)], "x": [1, 2]}))
+        assert both.plan_.used[0].written == b.plan_.used[0].written

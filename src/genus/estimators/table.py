@@ -186,7 +186,8 @@ class TableClassifier(GenerativeClassifier):
         self.plan_.refuse_other_target(other.plan_)
         mine: Any = self.model_.family
         theirs: Any = other.model_.family
-        if mine.counting == theirs.counting:
+        same = self.plan_.readings == other.plan_.readings
+        if same and mine.counting == theirs.counting:
             return self, other
         common = mine.how.common(theirs.how)
         return self._moved(common), other._moved(common)

@@ -6,6 +6,7 @@ are zero unless missing values are evidence (`Marginal.absent`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -32,7 +33,7 @@ from genus.table import Column
 from genus.table.calendar import PARTS, ROUNDING
 from genus.table.model.marginals import LEAST, Bins, Marginal, Numbers, Values
 from genus.table.model.mixed import Mixed, MixedParameters
-from genus.table.plan import NOTHING
+from genus.table.plan import NOTHING, zone_of
 
 TEXTS = ("string", "large_string", "string_view")  # Arrow's names
 SPACES = "".join(filter(str.isspace, map(chr, range(0x3001))))  # as in str.strip()
@@ -42,6 +43,7 @@ CATEGORY = (
     f"CASE WHEN TRIM(BOTH '{SPACES}' FROM {{x}}) IN ({', '.join(map(repr, NOTHING))}) THEN NULL "
     f"WHEN lower({{x}}) IN ({TRUTHS}) THEN lower({{x}}) ELSE {{x}} END"
 )
+OFFSET = re.compile(r"([+-])(\d\d):(\d\d)")  # a time zone such as +02:00
 MICROSECONDS = {"days": 86_400e6, "seconds": 1e6}
 
 
@@ -151,8 +153,14 @@ def raw_of(column: Column, name: str, dialect: Dialect) -> str:
         )
     read = raw_number(name)
     if column.unit:
-        unit = MICROSECONDS[column.unit]
+        unit, zone = MICROSECONDS[column.unit], zone_of(column.type)
+        offset = OFFSET.fullmatch(zone)
+        if zone and not offset and zone != "UTC":
+            name = f"({name} AT TIME ZONE {dialect.text(zone)})"
         read = f"{dialect.microseconds.format(x=name)} / {number(unit)}"
+        if offset:  # databases disagree about the sign of a zone such as +02:00
+            minutes = int(f"{offset[1]}1") * (60 * int(offset[2]) + int(offset[3]))
+            read = f"({read} + {number(minutes / 1440)})"
     return f"NULLIF(NULLIF({read}, {number(np.inf)}), {number(-np.inf)})"
 
 

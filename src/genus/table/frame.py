@@ -164,6 +164,7 @@ def as_text(values: Any, column: Column) -> Any:
 def back(values: list[Any], column: Column) -> Any:
     """Convert values, None if missing, to an Arrow array of the column's original type."""
     import pyarrow as pa
+    import pyarrow.compute as pc
     import pyarrow.types as pt
 
     if column.kind != "number":
@@ -179,7 +180,11 @@ def back(values: list[Any], column: Column) -> Any:
         return rounded(numbers).cast(pa.int32()).cast(kind)
     if pt.is_timestamp(kind) or pt.is_date64(kind):
         micro = pa.array([None if v is None else round(v * 86_400e6) for v in values], pa.int64())
-        return micro.cast(pa.timestamp("us")).cast(kind, safe=False)
+        moments = micro.cast(pa.timestamp("us"))
+        if getattr(kind, "tz", None):
+            moments = pc.assume_timezone(moments, kind.tz, ambiguous="earliest",
+                                         nonexistent="latest")  # fmt: skip
+        return moments.cast(kind, safe=False)
     if pt.is_time(kind) or pt.is_duration(kind):
         micro = pa.array([None if v is None else round(v * 1e6) for v in values], pa.int64())
         return micro.cast(pa.duration("us") if pt.is_duration(kind) else pa.time64("us")).cast(kind)

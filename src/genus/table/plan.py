@@ -22,6 +22,7 @@ from genus.table import calendar
 from genus.table.numerals import (
     DATES,
     ISO,
+    NAMED,
     NOTES,
     NUMBERS,
     TIME,
@@ -38,10 +39,12 @@ from genus.text import Texts, Tokenizer
 
 Array = NDArray[np.float64]
 NEARLY = "nearly all numbers or dates"
+HELD = {"days": "dates", "seconds": "times", "": "numbers"}  # by unit
 CONSTANT = "holds one value only"
 NOTHING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null")  # missing values
-# Missing numbers; in a column of categories, the last four are values.
-MARKS = (*NOTHING, "None", "none", "-", ".")
+ERRORS = ("#N/A", "#NA", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!")  # of sheets
+# Missing numbers and dates; a column of categories has those that are not in NOTHING as values.
+MARKS = (*NOTHING, *ERRORS, "<NA>", "None", "none", "n.a.", "-", "--", ".")
 WORDS = 3.0  # mean number of words from which a column of mostly distinct strings holds texts
 DISTINCT = 0.5  # share of distinct values from which a column holds texts
 MOST_PAIRED = 64  # most categories of a column that is counted in pairs
@@ -113,6 +116,19 @@ class Column:
                 f"Column {self.name!r} is a {self.kind} in one model and a {other.kind} in the "
                 "other. Fit one model with the plan of the other (like=, or genus fit --plan)."
             )
+        if self.unit != other.unit:
+            held = sorted({HELD[self.unit], HELD[other.unit]})
+            raise ValueError(
+                f"Column {self.name!r} holds {held[0]} in one model and {held[1]} in the other. "
+                "Convert the column in one of the tables, and fit again."
+            )
+        written = {self.written, other.written} - {"", *((ISO, NAMED) if self.unit else ())}
+        if len(written) > 1:
+            raise ValueError(
+                f"Column {self.name!r} is read with {min(written)} in one model and with "
+                f"{max(written)} in the other, so the same text would mean different values. Fit "
+                "both with one plan (like=, or genus plan)."
+            )
         if self.part != other.part:
             raise ValueError(
                 f"Column {self.name!r} is in the table of one model, and computed from dates in "
@@ -133,7 +149,7 @@ class Column:
             note=self.note if self.note == other.note else "",
             grid=grid,
             paired=self.paired and other.paired,
-            written=self.written if self.written == other.written else "",
+            written=max(written, default=max(self.written, other.written)),
             edges=tuple(edges[grid.holds(edges)].tolist()) if len(edges) else (),
             known=tuple(sorted(set(self.known) & set(other.known))),
         )
@@ -158,6 +174,11 @@ class Plan:
     def used(self) -> tuple[Column, ...]:
         """The columns that are counted."""
         return tuple(column for column in self.columns if column.kind)
+
+    @property
+    def readings(self) -> dict[str, tuple[str, str]]:
+        """What the numbers of each column count, and how text is read as such numbers."""
+        return {c.name: (c.unit, c.written) for c in self.columns if c.kind == "number"}
 
     @property
     def left_out(self) -> tuple[Column, ...]:
@@ -551,7 +572,9 @@ def as_numbers(
                 "another family for it, such as categorical or text."
             ) from None
     elif pt.is_timestamp(type) or pt.is_date64(type):
-        moments = values.cast(pa.timestamp("us", tz=getattr(type, "tz", None)), safe=False)
+        if getattr(type, "tz", None):
+            values = local_times(values, zone_of(learned) or type.tz, name)
+        moments = values.cast(pa.timestamp("us"), safe=False)
         values = pc.divide(moments.cast(pa.int64()).cast(pa.float64(), safe=False), 86_400e6)
     elif pt.is_date32(type):
         values = values.cast(pa.int32()).cast(pa.float64())
@@ -566,15 +589,37 @@ def as_numbers(
     return np.where(infinite, np.nan, out) if infinite.any() else out
 
 
+def zone_of(type: str) -> str:
+    """Return the time zone in the name of a type, "" if there is none.
+
+    >>> zone_of("timestamp[us, tz=Europe/Berlin]"), zone_of("timestamp[us]")
+    ('Europe/Berlin', '')
+    """
+    return type.partition("tz=")[2].rstrip("]")
+
+
+def local_times(moments: Any, zone: str, name: str) -> Any:
+    """Convert moments to the times that clocks show in a zone, as timestamps without a zone."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        return pc.local_timestamp(moments.cast(pa.timestamp(moments.type.unit, zone)))
+    except pa.ArrowInvalid as error:
+        raise TableError(
+            f"The time zone {zone!r} of column {name!r} is not known on this machine: {error}. "
+            "Install a database of time zones (tzdata), or convert the column to UTC."
+        ) from None
+
+
 def refuse_other_unit(values: Any, name: str, unit: str, now: str) -> None:
     """Raise an error if a column's unit changed, such as from numbers to dates."""
     there = values.drop_null()
     if unit == now or len(there) == 0:
         return
-    held = {"days": "dates", "seconds": "times", "": "numbers"}
     raise TableError(
-        f"Column {name!r} held {held[unit]} in the rows that decided how to read it, but now holds "
-        f"{held[now]} ({shown(there[0].as_py())}). Convert it to {held[unit]}, or fit again."
+        f"Column {name!r} held {HELD[unit]} in the rows that decided how to read it, but now holds "
+        f"{HELD[now]} ({shown(there[0].as_py())}). Convert it to {HELD[unit]}, or fit again."
     )
 
 

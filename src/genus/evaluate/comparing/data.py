@@ -51,6 +51,7 @@ class Material:
     notes: tuple[str, ...] = ()
     table: Any = None  # rows for TableClassifier, if it can read them
     is_usual: bool = True  # whether the model was chosen here
+    ignore: Collection[str] = ()  # columns of the table that are left out
 
     def take(self, rows: NDArray[np.intp]) -> tuple[Any, Any]:
         """Return some rows, in ascending order, as `X` and as `raw`."""
@@ -99,8 +100,10 @@ def material(
     raw, kind, names = encodable(rows, own, fresh)
     name = name or named(fresh)
     table = rows.values if isinstance(rows, Numbers) else rows if hasattr(rows, "schema") else None
-    noted = tuple(notes)
-    return Material(name, fresh, own, raw, codes, classes, kind, names, noted, table, is_usual)
+    left_out = ignore if hasattr(table, "schema") else ()
+    return Material(
+        name, fresh, own, raw, codes, classes, kind, names, tuple(notes), table, is_usual, left_out
+    )
 
 
 @dataclass(frozen=True, eq=False)

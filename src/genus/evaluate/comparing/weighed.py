@@ -41,11 +41,12 @@ def weighed(given: Material) -> Weighed | None:
     table = given.table.take(rows) if hasattr(given.table, "schema") else given.table[rows]
     y = given.classes[given.y[rows]]
     outcome: CrossValidation | None
+    fresh = TableClassifier(ignore=given.ignore)
     try:
         if len(rows) <= FEW_ROWS:
-            outcome = cross_validate(TableClassifier(), table, y, FOLDS)
+            outcome = cross_validate(fresh, table, y, FOLDS)
         else:  # the weights are learned from all rows, which matters little for so many
-            outcome = TableClassifier().fit(table, y).weighing_.outcome
+            outcome = fresh.fit(table, y).weighing_.outcome
     except ValueError:
         return None
     if outcome is None:

@@ -48,6 +48,7 @@ class Within:
     bin_of: NDArray[np.intp]
     counts: Array
     grid: Grid
+    is_date: bool
 
     def log_density(self, x: Array, bins: NDArray[np.intp]) -> Array:
         """Return log p(x | its bin), (m,); outside the range it decays with the bin's width."""
@@ -62,7 +63,7 @@ class Within:
         return np.log(own + anywhere) - np.log(total[bins])
 
     def sample(self, bins: NDArray[np.intp], rng: np.random.Generator) -> Array:
-        """Draw a number from each given bin: usually a short one of a cell, rarely another."""
+        """Draw a number from each bin: usually a short one of a cell (of dates, the first)."""
         out = np.empty(len(bins))
         for b in np.unique(bins):
             rows = np.flatnonzero(bins == b)
@@ -74,7 +75,8 @@ class Within:
             out[rows[anywhere]] = rng.uniform(self.low[b], self.high[b], int(anywhere.sum()))
             if len(mine):
                 drawn = rng.choice(len(mine), int((~anywhere).sum()), p=counts / counts.sum())
-                out[rows[~anywhere]] = self.grid.shortest(self.keys[mine[drawn]])
+                told = self.grid.values if self.is_date else self.grid.shortest
+                out[rows[~anywhere]] = told(self.keys[mine[drawn]])
         return out
 
 
@@ -233,4 +235,4 @@ def within_bins(
     low, high = np.full(size, np.inf), np.full(size, -np.inf)
     np.minimum.at(low, bin_of, x)
     np.maximum.at(high, bin_of, upper)
-    return Within(low, high, keys, bin_of, counts, column.grid)
+    return Within(low, high, keys, bin_of, counts, column.grid, column.is_date)

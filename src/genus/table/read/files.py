@@ -75,6 +75,7 @@ def connection() -> Any:
         made.execute(f"SET {setting} = false")
     made.execute("SET enable_progress_bar = false")
     made.execute("SET preserve_insertion_order = true")
+    made.execute("SET GLOBAL TimeZone = 'UTC'")  # not that of the machine
     return made
 
 
@@ -163,7 +164,8 @@ def csv_options(paths: Sequence[str], size: int) -> str:
     sample = -1 if size <= SNIFFED else SAMPLED
     # `genus.table.numerals` reads dates in other orders, because all values of a column decide the
     # order and the plan keeps it.
-    options += f", dateformat = '%Y-%m-%d', sample_size = {sample}"
+    # A row may begin with # as any row: DuckDB would take it for a comment and leave it out.
+    options += f", comment = '', dateformat = '%Y-%m-%d', sample_size = {sample}"
     return f"{options}, auto_type_candidates = {TYPES}"
 
 
