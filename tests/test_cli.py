@@ -546,6 +546,13 @@ def test_explain_all_rows_in_parts_and_by_any_two_classes(folder, monkeypatch):
     assert "the same" in refused(*every, "--class", "left", "--against", "left", code=2)
 
 
+def test_explain_says_that_a_column_is_new(folder):
+    changed = "SELECT * REPLACE (upper(plan) AS plan) FROM 'customers.csv'"
+    for more in (("--row", 1), ("--all", "-o", "why.csv")):
+        told = done("explain", "customers.genus", changed, *more).stderr
+        assert "100 % of the values of column 'plan' are categories" in told
+
+
 def test_explain_all_rows_of_a_table_without_any(folder):
     (folder / "none.csv").write_text((folder / "new.csv").read_text("utf-8").splitlines()[0] + "\n")
     result = done("explain", "customers.genus", "none.csv", "--all")

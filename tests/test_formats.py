@@ -585,3 +585,71 @@ def test_rows_may_begin_with_any_mark(tmp_path: Path) -> None:
     assert model.plan_.used[0].kind == "number"
     assert "'#DIV/0!' read as missing" in model.plan_.used[0].note
     assert len(model.predict(path)) == 300
+
+
+def test_files_with_other_types_of_a_column_are_read_together(tmp_path: Path) -> None:
+    """Dates and numbers in one file are text in another, and large strings are strings."""
+    rows = {
+        "day": pa.array([f"2024-03-{i:02d}" for i in range(1, 29)]).cast(pa.date32()),
+        "pay": pa.array([i / 4 for i in range(28)]),
+        "plan": pa.array(["plus", "basic"] * 14, pa.large_string()),
+        "y": pa.array(["u", "v"] * 14),
+    }
+    table = pa.table(rows)
+    pa.csv.write_csv(table, tmp_path / "a.csv")
+    pa.parquet.write_table(table, tmp_path / "b.parquet")
+    lines = "\n".join(json.dumps(row | {"day": str(row["day"])}) for row in table.to_pylist())
+    (tmp_path / "c.jsonl").write_text(lines)
+    paths = [str(tmp_path / name) for name in ("a.csv", "b.parquet", "c.jsonl")]
+    one = TableClassifier(calibrate=False).fit(paths[0], target="y")
+    for parts in (paths, paths[::-1], paths[1:], [paths[2], paths[0]]):
+        model = TableClassifier(calibrate=False).fit(parts, target="y")
+        assert model.class_count_.sum() == 28 * len(parts)
+        assert [(c.name, c.kind, c.unit) for c in model.plan_.used] == [
+            (c.name, c.kind, c.unit) for c in one.plan_.used
+        ]
+        assert (model.predict(paths[1]) == model.predict(paths[0])).all()
+
+
+@pytest.mark.parametrize("kind", ["Categorical", "Enum"])
+def test_categories_of_polars(tmp_path: Path, kind: str) -> None:
+    pl = pytest.importorskip("polars")
+    names = ["ant", "bee", "cow"]
+    type = pl.Categorical if kind == "Categorical" else pl.Enum(names)
+    x = [float(i % 7) for i in range(60)]
+    frame = pl.DataFrame({"c": pl.Series(names * 20, dtype=type), "x": x})
+    path = tmp_path / "t.arrow"
+    frame.write_ipc(path)
+    y = ["u" if i % 3 else "v" for i in range(60)]
+    model = TableClassifier().fit({"c": names * 20, "x": x}, y)
+    for given in (frame, path, frame.lazy()):
+        assert (model.predict_proba(given) == model.predict_proba({"c": names * 20, "x": x})).all()
+        assert (TableClassifier().fit(given, y).predict(given) == y).all()
+        assert TableClassifier().fit(given, target="c").classes_.tolist() == names
+
+
+def test_intervals_and_periods_of_pandas() -> None:
+    pd = pytest.importorskip("pandas")
+    x = [i % 50 for i in range(200)]
+    y = ["u" if one > 20 else "v" for one in x]
+    cut = pd.DataFrame({"x": pd.cut(x, [-1, 20, 40, 60]), "z": range(200)})
+    plain = pd.DataFrame({"x": pd.Series(cut["x"]).astype(str), "z": range(200)})
+    for given in (cut, cut.assign(x=pd.arrays.IntervalArray(cut["x"]))):
+        model = TableClassifier(ignore=["z"]).fit(given, y)
+        assert (model.predict(given) == y).all()
+        assert (model.predict_proba(given) == model.predict_proba(plain)).all()
+    months = pd.DataFrame({"at": pd.period_range("2010-01", periods=200, freq="M")})
+    y = ["u" if i > 90 else "v" for i in range(200)]
+    model = TableClassifier().fit(months, y)
+    assert model.plan_.used[0].is_date
+    assert (model.predict(months.assign(at=months["at"].dt.to_timestamp())) == y).mean() > 0.99
+
+
+def test_truths_may_be_zero_and_one() -> None:
+    y = ["u", "v", "v"] * 20
+    model = TableClassifier().fit({"v": [one == "u" for one in y], "x": [1, 2] * 30}, y)
+    p = model.predict_proba({"v": [True, False, None], "x": [1, 1, 1]})
+    for same in ([1, 0, None], [1.0, 0.0, None], ["TRUE", "false", None]):
+        assert (model.predict_proba({"v": same, "x": [1, 1, 1]}) == p).all()
+    other = model.predict_proba({"v": [2, 1, 0], "x": [1, 1, 1]})
+    assert (other[0] == other[1]).all()  # not truths

@@ -65,6 +65,7 @@ def explain(
     """
     from genus.cli.data import opened, tell_extra
     from genus.cli.models import read_table_model, refuse_overwriting
+    from genus.cli.predicting import refuse_new
     from genus.cli.results import printed
 
     if every and row is not None:
@@ -86,6 +87,7 @@ def explain(
         raise click.UsageError("--class and --against are the same. Name two classes.")
     with opened(data, encoding) as source:
         tell_extra(source, learned)
+        refuse_new(source, learned, force=True)
         if every:
             write_all(learned, source, output, *chosen)
         else:

@@ -152,6 +152,8 @@ def as_text(values: Any, column: Column) -> Any:
         kind = values.type
     if pt.is_null(kind):
         return pa.nulls(len(values), pa.string())
+    if column.type == "bool" and (pt.is_integer(kind) or pt.is_floating(kind)):
+        values = as_truths(values)  # some databases and files have 0 and 1 for false and true
     if pt.is_nested(kind):
         example = f" ({shown(values[0].as_py())})" if len(values) else ""
         raise TableError(
@@ -159,6 +161,15 @@ def as_text(values: Any, column: Column) -> Any:
             f"holds {kind}{example}. Convert it to {column.type}, or fit again."
         )
     return values.cast(pa.large_string())
+
+
+def as_truths(values: Any) -> Any:
+    """Convert numbers to Booleans if all of them are 0 or 1; otherwise return them unchanged."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    zero_or_one = pc.or_(pc.equal(values, 0), pc.equal(values, 1))
+    return values.cast(pa.bool_()) if pc.all(zero_or_one).as_py() else values
 
 
 def back(values: list[Any], column: Column) -> Any:

@@ -18,6 +18,8 @@ from genus.table.read.sources import (
     thinned,
 )
 
+UNUSUAL = ("period", "interval")  # types of pandas that Arrow does not have
+
 
 def from_frame(data: Any) -> Source:
     """Open a data frame, an Arrow table or stream, a relation, columns or records."""
@@ -188,8 +190,21 @@ def from_pandas(frame: Any) -> Any:
     repeated = repeated_in(names)
     if repeated:
         raise TableError(f"Two columns are named {min(repeated)!r}. Rename one.")
-    columns = [arrow_column(frame.iloc[:, j], name) for j, name in enumerate(names)]
+    columns = [arrow_column(plain_series(frame.iloc[:, j]), n) for j, n in enumerate(names)]
     return pa.table(dict(zip(names, columns, strict=True)))
+
+
+def plain_series(series: Any) -> Any:
+    """Convert periods of pandas to dates, and intervals and categories of either to text."""
+    kind = series.dtype
+    categories = getattr(kind, "categories", None)
+    if categories is not None and categories.dtype.name.startswith(UNUSUAL):
+        return series.cat.rename_categories(categories.astype(str))
+    if kind.name.startswith(UNUSUAL[0]):
+        return series.dt.to_timestamp()
+    if kind.name.startswith(UNUSUAL[1]):
+        return series.astype(str).where(series.notna(), None)
+    return series
 
 
 def arrow_column(values: Any, name: str) -> Any:

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from genus.arrays import arrow
 from genus.arrays.options import warn
 from genus.table.read.databases import from_server, is_server
 from genus.table.read.files import SQL, files_of, from_files, from_query, split_part
@@ -107,13 +108,8 @@ def open_several(data: Sequence[str], encoding: str) -> Source:
 
 def joined(sources: Sequence[Source]) -> Source:
     """Open several sources as one table; columns that a source lacks are empty in its rows."""
-    import pyarrow as pa
-
     name = f"{sources[0].name} and {len(sources) - 1} more"
-    try:
-        schema = pa.unify_schemas([s.schema for s in sources], promote_options="permissive")
-    except pa.ArrowException:
-        raise TableError(unlike(sources)) from None
+    schema = schema_of(sources)
 
     def batches() -> Iterator[Any]:
         for source in sources:
@@ -125,18 +121,30 @@ def joined(sources: Sequence[Source]) -> Source:
     return Source(name, schema, batches, total, any(source.once for source in sources))
 
 
-def unlike(sources: Sequence[Source]) -> str:
-    """Return a message about a column whose type differs between sources."""
-    first: dict[str, tuple[Any, str]] = {}
+def schema_of(sources: Sequence[Source]) -> Any:
+    """Return the columns of all sources, with types that hold the values of each.
+
+    Dates in one source and text in another become text, which the plan may read as dates again.
+    """
+    import pyarrow as pa
+    import pyarrow.types as pt
+
+    found: dict[str, tuple[Any, str]] = {}
     for source in sources:
         for field in source.schema:
-            kind, where = first.setdefault(field.name, (field.type, source.name))
-            if kind != field.type:
-                return (
-                    f"Column {field.name!r} is {kind} in {where} but {field.type} in "
-                    f"{source.name}. Use the same type in both, for example with a query that "
-                    "casts the column."
-                )
-    return (
-        f"{sources[0].name} and others have columns of different types. Use the same types in all."
-    )
+            known, where = found.get(field.name, (field, source.name))
+            try:
+                both = pa.unify_schemas(
+                    [pa.schema([known]), pa.schema([field])], promote_options="permissive"
+                ).field(0)
+            except pa.ArrowException:
+                kinds = known.type, field.type
+                if not all(pt.is_temporal(kind) or arrow.is_text(kind) for kind in kinds):
+                    raise TableError(
+                        f"Column {field.name!r} is {known.type} in {where} but {field.type} in "
+                        f"{source.name}. Use the same type in both, for example with a query that "
+                        "casts the column."
+                    ) from None
+                both = pa.field(field.name, pa.large_string())
+            found[field.name] = both, where
+    return pa.schema([field for field, _ in found.values()])

@@ -276,27 +276,35 @@ def arranged(batch: Any, names: Sequence[str]) -> Any:
     return batch if batch.schema.names == list(names) else batch.select(list(names))
 
 
-def with_plain_strings(schema: Any) -> Any:
-    """Return a schema with plain strings instead of string views."""
+def without_view(kind: Any) -> Any:
+    """Return a type with plain strings instead of string views."""
     import pyarrow as pa
     import pyarrow.types as pt
 
-    return pa.schema(
-        [
-            field.with_type(pa.large_string()) if pt.is_string_view(field.type) else field
-            for field in schema
-        ]
-    )
+    if pt.is_dictionary(kind) and pt.is_string_view(kind.value_type):
+        return pa.dictionary(kind.index_type, pa.large_string(), kind.ordered)
+    return pa.large_string() if pt.is_string_view(kind) else kind
+
+
+def with_plain_strings(schema: Any) -> Any:
+    """Return a schema with plain strings instead of string views."""
+    import pyarrow as pa
+
+    return pa.schema([field.with_type(without_view(field.type)) for field in schema])
 
 
 def without_views(batch: Any) -> Any:
     """Convert string views to plain strings, because few functions of Arrow support views."""
     import pyarrow as pa
-    import pyarrow.types as pt
 
-    views = [j for j, kind in enumerate(batch.schema.types) if pt.is_string_view(kind)]
-    for j in views:
-        batch = batch.set_column(j, batch.schema.names[j], batch.column(j).cast(pa.large_string()))
+    for j, kind in enumerate(batch.schema.types):
+        plain, column = without_view(kind), batch.column(j)
+        if plain == kind:
+            continue
+        if isinstance(column, pa.DictionaryArray):
+            names = column.dictionary.cast(plain.value_type)
+            column = pa.DictionaryArray.from_arrays(column.indices, names, ordered=plain.ordered)
+        batch = batch.set_column(j, batch.schema.names[j], column.cast(plain))
     return batch
 
 
