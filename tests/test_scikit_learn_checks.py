@@ -19,6 +19,7 @@ from genus import (
     NearestShrunkenCentroids,
     PoissonNB,
     QuadraticDiscriminantAnalysis,
+    TableClassifier,
 )
 
 
@@ -53,6 +54,7 @@ ESTIMATORS = [
     PoissonNB(),
     NearestShrunkenCentroids(0.5),
     ShiftedGammaNB(),
+    TableClassifier(),
     Discretizer(),
     Discretizer("uniform"),
 ]

@@ -24,7 +24,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from scipy.special import log_softmax, logsumexp
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.model_selection import cross_val_score
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from sklearn.preprocessing import OrdinalEncoder
@@ -1404,3 +1404,26 @@ def test_a_column_that_is_known_in_one_row_only_says_nothing() -> None:
     frame = pd.DataFrame({"a": [None, None, None, 2.0], "y": list("pqpq")})
     model = TableClassifier().fit(frame, target="y")
     assert_allclose(model.predict_proba(frame), 0.5)
+
+
+def test_rows_of_weight_0_do_not_influence_the_plan() -> None:
+    frame, y = pd.DataFrame(load_iris().data), load_iris().target
+    weight = np.where(np.arange(150) % 5 == 0, 0.0, 1.0)
+    left = weight > 0
+    one = TableClassifier().fit(frame, y, sample_weight=weight)
+    other = TableClassifier().fit(frame[left], y[left])
+    assert one.plan_ == other.plan_
+    assert_array_equal(one.predict_proba(frame), other.predict_proba(frame))
+
+
+@pytest.mark.parametrize("width", [1, 3, 5])
+def test_arrays_need_the_columns_of_the_array_before(width: int) -> None:
+    X, y = load_iris(return_X_y=True)
+    model = TableClassifier(calibrate=False).fit(X, y)
+    other = np.zeros((7, width))
+    for use in (model.predict, model.explain, lambda X: model.partial_fit(X, y[:7])):
+        with pytest.raises(ValueError, match=f"X has {width} features, but TableClassifier is exp"):
+            use(other)
+    named = pd.DataFrame(other, columns=[f"x{j}" for j in range(width)])
+    if width > 4:  # by name, columns may be more
+        assert len(model.predict(named)) == 7

@@ -256,9 +256,11 @@ def as_object(why: Why, number: int) -> dict[str, Any]:
     contributions = []
     for j in np.argsort(-np.abs(why.odds[:-1]), kind="stable").tolist():
         name, value = why.explanation.features[j], why.values[j]
-        own = {"column": name, "value": value, "contribution": float(why.odds[j])}
+        odds = float(why.odds[j])
+        own = {"column": name, "value": value, "contribution": odds}
         if name in why.explanation.words:
-            own["words"] = dict(why.explanation.word_log_odds(name, 0, why.first, why.second))
+            words = dict(why.explanation.word_log_odds(name, 0, why.first, why.second))
+            own |= {"words": words, "not due to any word": odds - sum(words.values())}
         contributions.append(own)
     return {
         "row": number,

@@ -28,7 +28,17 @@ from genus.registry import FAMILIES, is_for
 from genus.solve.priors import Priors
 from genus.stacking.decision import Decision
 from genus.statistics import Array, Tally
-from genus.table import Column, Frame, Plan, Source, TableError, drift, look, open_table
+from genus.table import (
+    Column,
+    Frame,
+    Plan,
+    Source,
+    TableError,
+    array_names,
+    drift,
+    look,
+    open_table,
+)
 from genus.table.drift import Drift
 from genus.table.model.builder import asked_families, build
 from genus.table.model.cost import (
@@ -111,9 +121,15 @@ class TableClassifier(GenerativeClassifier):
     ) -> Model:
         """Count a table whose labels are given separately."""
 
+        if not first:
+            self._refuse_other_width(X)
+
         def count(source: Source) -> Model:
             table = source.table()
             classes, codes, weight = self._labels(y, sample_weight, table.num_rows)
+            if weight is not None and not weight.all():  # such rows must not influence the plan
+                there = np.flatnonzero(weight)
+                table, codes, weight = table.take(there), codes[there], weight[there]
             if first:
                 self._look(*some_rows(table, codes), table.num_rows)
             batches = batches_of(table, classes, codes, weight)
@@ -150,8 +166,8 @@ class TableClassifier(GenerativeClassifier):
     def _labels(self, y: Any, sample_weight: Any, rows: int) -> tuple[Any, Codes, Array | None]:
         if y is None:
             raise ValueError(
-                f"{type(self).__name__} requires y to be passed, or the name of the column that "
-                "has the classes: target=…"
+                f"{type(self).__name__} requires y to be passed, but the target y is None. Give y, "
+                "or the name of the column that has the classes: target=…"
             )
         y = np.asarray(column_or_1d(refuse_missing_labels(y), warn=True))
         if len(y) != rows:
@@ -159,6 +175,8 @@ class TableClassifier(GenerativeClassifier):
                 f"Found input variables with inconsistent numbers of samples: X has {rows} rows "
                 f"and y {len(y)} labels; give a label for each."
             )
+        if y.dtype.kind == "f" and np.isinf(y).any():
+            raise ValueError("Input y contains infinity, which is no class. Leave such rows out.")
         if y.dtype.kind not in "biuU":
             check_classification_targets(y)
         classes, codes = labels.factorize(y)
@@ -533,8 +551,8 @@ class TableClassifier(GenerativeClassifier):
             X, y = self._apart(X, y, None)
         if y is None:
             raise ValueError(
-                f"{type(self).__name__} requires y to be passed, or the name of the column that "
-                "has the classes: target=…"
+                f"{type(self).__name__} requires y to be passed, but the target y is None. Give y, "
+                "or the name of the column that has the classes: target=…"
             )
         return super()._check(X, y, sample_weight, reset=reset)
 
@@ -543,7 +561,24 @@ class TableClassifier(GenerativeClassifier):
         X, y = self._apart(X, y, None)
         return float(super().score(X, y, sample_weight))
 
+    def _score(self, X: Any, score: Any) -> Any:
+        if self.__sklearn_is_fitted__():
+            self._refuse_other_width(X)
+        return super()._score(X, score)
+
+    def _refuse_other_width(self, X: Any) -> None:
+        """Raise an error if an array has another number of columns than the array of `fit`."""
+        width = np.shape(X)[1] if isinstance(X, np.ndarray) and X.ndim == 2 else None
+        names = [column.name for column in self.plan_.columns if not column.part]
+        if width not in (None, len(names)) and names == array_names(len(names)):
+            raise TableError(
+                f"X has {width} features, but {type(self).__name__} is expecting {len(names)} "
+                "features as input. Give the columns of the array that it was fitted to."
+            )
+
     def _as_matrix(self, X: Any, y: Any = None, *, reset: bool) -> Any:
+        if not reset:
+            self._refuse_other_width(X)
         table = open_table(X).table()
         if reset:
             codes = labels.factorize(np.asarray(y if y is not None else []))[1]

@@ -2,6 +2,7 @@
 
 from genus.table.frame import Frame, Values
 from genus.table.plan import Column, Plan, look
+from genus.table.read.objects import array_names
 from genus.table.read.opening import open_table, readable_files
 from genus.table.read.sources import Source, TableError
 
@@ -12,6 +13,7 @@ __all__ = [
     "Source",
     "TableError",
     "Values",
+    "array_names",
     "look",
     "open_table",
     "readable_files",

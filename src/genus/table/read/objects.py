@@ -142,6 +142,11 @@ def as_arrow(data: Any) -> Any:
     import numpy as np
     import pyarrow as pa
 
+    if hasattr(data, "toarray"):
+        raise TableError(
+            "A sparse matrix cannot hold columns of different kinds. Use MultinomialNB or "
+            "BernoulliNB, or give a data frame."
+        )
     if hasattr(data, "iloc") and hasattr(data, "columns"):
         return from_pandas(data)
     if hasattr(data, "__arrow_c_stream__"):
@@ -165,12 +170,9 @@ def as_arrow(data: Any) -> Any:
     if isinstance(data, Sequence) and data and all(isinstance(row, Mapping) for row in data):
         names = list(dict.fromkeys(chain.from_iterable(data)))
         return as_arrow({name: [row.get(name) for row in data] for name in names})
-    if hasattr(data, "toarray"):
-        raise TableError(
-            "A sparse matrix cannot hold columns of different kinds. Use MultinomialNB or "
-            "BernoulliNB, or give a data frame."
-        )
-    if isinstance(data, str | bytes) or not isinstance(data, Iterable):
+    if isinstance(data, str | bytes) or not (
+        isinstance(data, Iterable) or hasattr(data, "__array__")
+    ):
         raise TableError(
             f"Expected a table (a path, a query, a data frame), got {type(data).__name__}."
         )
@@ -180,7 +182,24 @@ def as_arrow(data: Any) -> Any:
             f"Got an array of shape {array.shape}. Expected 2D array: one row for each example and "
             "one column for each feature. Reshape your data."
         )
-    return pa.table({f"x{j}": arrow_column(array[:, j], f"x{j}") for j in range(array.shape[1])})
+    if array.shape[1] == 0:
+        raise TableError(
+            f"The array has 0 feature(s) (shape={array.shape}) while a minimum of 1 is required. "
+            "Give at least one column."
+        )
+    if np.iscomplexobj(array):
+        raise TableError("Complex data not supported. Give the real and imaginary parts.")
+    names = array_names(array.shape[1])
+    return pa.table({name: arrow_column(array[:, j], name) for j, name in enumerate(names)})
+
+
+def array_names(width: int) -> list[str]:
+    """Return the names of the columns of an array.
+
+    >>> array_names(2)
+    ['x0', 'x1']
+    """
+    return [f"x{j}" for j in range(width)]
 
 
 def from_pandas(frame: Any) -> Any:
