@@ -133,6 +133,13 @@ def test_missing_values_and_one_class_and_one_row_for_each():
         GDA("auto").fit(NUMBERS[:3], LABELS[:3])
 
 
+def test_three_rows_of_two_classes():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = GDA("auto", unbiased=True).fit([[0.0, 0.0], [1.0, 1.0], [3.0, 4.0]], [0, 1, 1])
+    assert np.isfinite(model.predict_proba([[0.5, 2.0]])).all()
+
+
 def test_what_is_given_stays():
     assert GDA("auto", diagonal=True).fit(NUMBERS, LABELS).diagonal_
     model = GDA("auto", shrinkage=0.25).fit(NUMBERS, LABELS)

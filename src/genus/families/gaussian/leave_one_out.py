@@ -351,8 +351,8 @@ class Downdate:
                     cross = dots(d, scaled) + outside(across, b, q < n)
                     squared = dots(d, d / D) + outside(far, b, q < n) + s * cross * cross / rest
                     scores[g, :, at] = -0.5 * (squared + log_determinant + n * LOG_2π)
-            limit = 4 * np.finfo(float).eps * n * values.max(initial=0.0)
-            singular = ~(rest > 1e-6) | ~((a * limit)[:, None] < D).all(axis=1)
+                least = a * (4 * np.finfo(float).eps * n * values.max(initial=0.0))
+            singular = ~(rest > 1e-6) | ~(least[:, None] < D).all(axis=1)
             scores[g, singular | ((q < n) & ~(b > 0))] = np.nan
         return scores
 
