@@ -42,10 +42,9 @@ def meant(name: str, names: Iterable[str], likeness: float = 0.6) -> str:
     >>> meant("Ages", ["job", "age"]), meant("sex", ["job", "age"])
     ("Did you mean 'age'? ", '')
     """
-    known = list(names)
-    close = [one for one in known if one.lower() == name.lower()]
-    close += difflib.get_close_matches(name, known, 1, likeness)
-    return f"Did you mean {close[0]!r}? " if close else ""
+    known = {one.lower(): one for one in names}
+    close = difflib.get_close_matches(name.lower(), known, 1, likeness)
+    return f"Did you mean {known[close[0]]!r}? " if close else ""
 
 
 def is_missing(item: Any) -> bool:
