@@ -365,6 +365,22 @@ def test_lines_of_a_csv_stay_as_they_are(folder, packed):
     assert pq.read_table(folder / "out.parquet").num_rows == 4
 
 
+def test_numbers_are_added_with_the_commas_of_the_file(folder):
+    lines = [f"{i};{i / 4:.2f};{'uv'[i % 3 == 0]}".replace(".", ",") for i in range(40)]
+    Path("eu.csv").write_text("\n".join(["a;b;y", *lines, ""]))
+    done("fit", "eu.csv", "--target", "y")
+    done("predict", "eu.genus", "eu.csv", "-o", "scored.csv")
+    p = load("eu.genus").predict_proba("eu.csv")
+    head, *rows = Path("scored.csv").read_text().splitlines()
+    assert head == "a;b;y;prediction;p(u);p(v)"
+    assert [row.rsplit(";", 3)[0] for row in rows] == lines
+    added = [[float(cell.replace(",", ".")) for cell in row.split(";")[4:]] for row in rows]
+    assert (np.array(added) == p).all()
+    assert "." not in "".join(rows)
+    told = done("predict", "eu.genus", "eu.csv", "-o", "scored.csv").stderr
+    assert told == "Replaced scored.csv, with 40 rows.\n"
+
+
 def test_predict_says_what_it_ignores(folder):
     query = "SELECT *, 1 AS extra FROM 'new.csv'"
     assert "'extra'" in done("predict", "customers.genus", query).stderr

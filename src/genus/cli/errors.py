@@ -135,12 +135,12 @@ def say(text: str) -> None:
     click.echo(text, err=True)
 
 
-def say_written(output: str, rows: int) -> None:
-    """Say that rows were written to a file; say nothing of stdout."""
+def say_written(output: str, rows: int, before: bool) -> None:
+    """Say that rows were written to a file, which was there before or not; not of stdout."""
     from genus.display.text import count
 
     if output != "-":
-        say(f"Wrote {output}, with {count(rows, 'row')}.")
+        say(f"{'Replaced' if before else 'Wrote'} {output}, with {count(rows, 'row')}.")
 
 
 def note(text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,6 +119,7 @@ def write_all(model: Any, source: Any, output: str, label: Any, against: Any) ->
     from genus.cli.progress import rows_passing
     from genus.display.output import rows_to
 
+    before = os.path.exists(output)
     model.plan_.require_columns(source.schema.names)
     if len(model.classes_) < 2:
         raise ValueError(
@@ -138,7 +140,7 @@ def write_all(model: Any, source: Any, output: str, label: Any, against: Any) ->
                 progress(part.num_rows)
     if rows == 0:
         say(f"{source.name} has no rows; only the column names are written.")
-    say_written(output, rows)
+    say_written(output, rows, before)
 
 
 def contributions(model: Any, rows: Any, before: int, label: Any, against: Any) -> Any:

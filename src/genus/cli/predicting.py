@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
@@ -31,9 +32,10 @@ def predict(
     """Add predicted classes and probabilities to a table.
 
     All columns of DATA are kept; `prediction` and `p(CLASS)` are added after them. If DATA and OUT
-    are CSV, the text of the lines is copied unchanged, in UTF-8. Otherwise, columns of very long
-    numbers, of numbers with leading zeros, or of times such as 7:05 become text. Rows are written
-    as they are read, so a table may be larger than memory.
+    are CSV, the text of the lines is copied unchanged, in UTF-8; the probabilities have a decimal
+    comma if numbers in DATA do. Otherwise, columns of very long numbers, of numbers with leading
+    zeros, or of times such as 7:05 become text. Rows are written as they are read, so a table may
+    be larger than memory.
 
     \b
     Examples:
@@ -62,9 +64,11 @@ def predicted(
     from genus.cli.progress import rows_passing
     from genus.display.output import format_of, rows_to, rows_with_lines_to
     from genus.stacking.decision import Decision
+    from genus.table.numerals import COMMA
 
     format_of(output)
     refuse_overwriting(output, model)
+    before = os.path.exists(output)
     learned = read_predictor(model)
     _ = learned.model_.parameters  # if a model cannot be solved, fail before data is read
     rule = Decision.of(decision, learned.classes_)
@@ -78,7 +82,9 @@ def predicted(
         if lines is None:
             out = rows_to(output, empty.schema)
         else:
-            out = rows_with_lines_to(output, empty.schema, lines)
+            readings = {written for _, written in learned.plan_.readings.values()}
+            comma = lines.delimiter == ";" and COMMA in readings
+            out = rows_with_lines_to(output, empty.schema, lines, comma)
         with rows_passing("predict", source) as progress, out as write:
             for batch in source.batches():
                 for part in scored(batch, learned, rule).to_batches():
@@ -87,7 +93,7 @@ def predicted(
                 progress(batch.num_rows)
         if rows == 0:
             say(f"{source.name} has no rows; only the column names are written.")
-    say_written(output, rows)
+    say_written(output, rows, before)
 
 
 def refuse_new(source: Any, model: Any, force: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
@@ -47,6 +48,7 @@ def sample(model: str, number: int, output: str, label: str | None, seed: int | 
 
     format_of(output)
     refuse_overwriting(output, model)
+    before = os.path.exists(output)
     learned = read_table_model(model)
     drawn_class = None if label is None else class_named(learned, label)
     rng = np.random.default_rng(seed)
@@ -55,7 +57,7 @@ def sample(model: str, number: int, output: str, label: str | None, seed: int | 
             rows = drawn(learned, min(BATCH, number - start), drawn_class, rng)
             for batch in rows.to_batches():
                 write(batch)
-    say_written(output, number)
+    say_written(output, number, before)
 
 
 def drawn(model: Any, number: int, label: Any, rng: Any) -> Any:

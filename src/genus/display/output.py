@@ -64,11 +64,13 @@ def rows_to(path: str, schema: Any) -> Iterator[Write]:
 
 
 @contextmanager
-def rows_with_lines_to(path: str, schema: Any, lines: Lines) -> Iterator[Write]:
+def rows_with_lines_to(
+    path: str, schema: Any, lines: Lines, comma: bool = False
+) -> Iterator[Write]:
     """Open a file for the given CSV `lines`, unchanged but with new columns appended.
 
     Yield a function that takes batches of the same rows, each with the columns of the lines and
-    the new columns after them.
+    the new columns after them. If `comma`, numbers of these have a decimal comma.
     """
     delimiter, given = lines.delimiter, lines.rows()
     first = lines.columns  # position of the first added column
@@ -83,7 +85,8 @@ def rows_with_lines_to(path: str, schema: Any, lines: Lines) -> Iterator[Write]:
         return line + delimiter.encode() + cells + lines.end
 
     def write(batch: Any) -> None:
-        added = csv_rows(batch.select(range(first, batch.num_columns)), delimiter)
+        new = batch.select(range(first, batch.num_columns))
+        added = csv_rows(with_commas(new) if comma else new, delimiter)
         file.write(b"".join(joined(next(given, None), cells.encode()) for cells in added))
 
     with binary(path) as file:
@@ -92,6 +95,18 @@ def rows_with_lines_to(path: str, schema: Any, lines: Lines) -> Iterator[Write]:
         yield write
         if next(given, None) is not None:
             joined(None, b"")
+
+
+def with_commas(batch: Any) -> Any:
+    """Convert fractions to text with a decimal comma."""
+    import pyarrow.compute as pc
+    import pyarrow.types as pt
+
+    for j, field in enumerate(batch.schema):
+        if pt.is_floating(field.type):
+            text = pc.replace_substring(as_text(batch.column(j)), ".", ",")
+            batch = batch.set_column(j, field.name, text)
+    return batch
 
 
 def format_of(path: str) -> str:

@@ -31,30 +31,33 @@ MONTH_NAME = re.compile(
     r"(?P<month>[A-Za-z]{3,9})\.? +(?P<day>\d{1,2})(?:st|nd|rd|th)?,? +(?P<year>\d{4})" + CLOCK
 )
 DAY_NAME = re.compile(
-    r"(?P<day>\d{1,2})\.?[ -](?P<month>[A-Za-z]{3,9})\.?[ -](?P<year>\d{4})" + CLOCK
+    r"(?P<day>\d{1,2})\.?[ -](?P<month>[A-Za-z]{3,9})\.?[ -](?P<year>\d{4}|\d{2})" + CLOCK
 )
 TIME = re.compile(  # as DuckDB reads times in CSV files
     r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d(?:\.\d{1,6})?))?(?P<half>)$"
 )
-ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?Z?)?$")
+ISO_DATE = re.compile(r"\d{4}(-\d\d-\d\d|/\d\d/\d\d)([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?Z?)?$")
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 MONTH = re.compile(
     r"^(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|january|february|march|april|june|july"
     r"|august|sept|september|october|november|december)$"
 )
 SCALES = {"%": 0.01, "k": 1e3, "m": 1e6, "b": 1e9}
-CURRENCIES = "$€£¥"
+CURRENCIES = ("$", "€", "£", "¥", "AUD", "CAD", "CHF", "CNY", "CZK", "DKK", "EUR", "GBP", "INR",
+              "JPY", "NOK", "PLN", "SEK", "USD")  # fmt: skip
+MONEY = "|".join(map(re.escape, CURRENCIES))
+SPACES = "' \u2019\u00a0\u202f"  # beside comma or point, what separates thousands
 CENTURY = 69  # two-digit years from here on belong to the previous century, as in POSIX
 
 
 def written(thousands: str, decimal: str) -> re.Pattern[str]:
     """Return a pattern for numbers with signs, units and brackets, given the separators."""
-    digits = rf"([1-9]\d{{0,2}}({thousands}\d{{3}})+|\d+)?({decimal}\d+)?"
-    money = f"[{CURRENCIES}]"
+    digits = rf"([1-9]\d{{0,2}}([{thousands}{SPACES}]\d{{3}})+|\d+)?({decimal}\d+)?"
+    money = f"(?:{MONEY})"
     return re.compile(rf"(\(\s*)?[+-]?\s*{money}?\s*[+-]?{digits}\s*{money}?\s*[%kKmMbB]?(\s*\))?$")
 
 
-NUMBERS = {POINT: written(",", r"\."), COMMA: written(r"\.", ",")}
+NUMBERS = {POINT: written(",", r"\."), COMMA: written(".", ",")}
 DATES = (DAY_FIRST, MONTH_FIRST, NAMED, ISO)
 NOTES = {
     COMMA: "with decimal commas",
@@ -151,7 +154,8 @@ def read(strings: Any, how: str) -> Any:
 
         if not all_match(strings.drop_null(), ISO_DATE):
             raise ValueError("these are not dates")
-        moments = pc.utf8_rtrim(strings, "Z").cast(pa.timestamp("us")).cast(pa.int64())
+        strings = pc.replace_substring(pc.utf8_rtrim(strings, "Z"), "/", "-")
+        moments = strings.cast(pa.timestamp("us")).cast(pa.int64())
         return pc.divide(moments.cast(pa.float64(), safe=False), 86_400e6)
     if how in DATES:
         return read_dates(strings, how)
@@ -191,7 +195,8 @@ def read_numbers(strings: Any, how: str) -> Any:
 
     if not all_match(strings.drop_null(), NUMBERS[how]):
         raise ValueError("these are not numbers")
-    bare = pc.replace_substring_regex(strings, rf"[\s{CURRENCIES}()%kKmMbB+]", "")
+    strings = pc.replace_substring_regex(strings, MONEY, "")
+    bare = pc.replace_substring_regex(strings, rf"[\s{SPACES}()%kKmMbB+]", "")
     if how == COMMA:
         bare = pc.replace_substring(bare, ".", "")
         bare = pc.replace_substring(bare, ",", ".")
