@@ -6,13 +6,14 @@ Counting and scoring read it without a copy and in its own dtype.
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain, islice
@@ -223,6 +224,12 @@ class OneBlasThread:
 
 
 ONE_BLAS_THREAD = OneBlasThread()
+FEW_NUMBERS = 1_000_000  # matrices with fewer are multiplied and solved faster by one thread
+
+
+def blas_threads_for(shape: Sequence[int]) -> AbstractContextManager[None]:
+    """Return a context with one BLAS thread for small matrices, and with all for large ones."""
+    return ONE_BLAS_THREAD if math.prod(shape) < FEW_NUMBERS else nullcontext()
 
 
 @cache

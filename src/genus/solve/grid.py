@@ -9,6 +9,7 @@ are counted by bin and not by cell, which is exact.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Any
 
@@ -122,6 +123,8 @@ class Grid:
     def values(self, keys: Cells) -> Array:
         """Return the smallest number of each cell."""
         size = np.abs(keys)
+        if size.max(initial=0) < 2 << self.bits:  # near zero all cells have the same width
+            return keys.astype(np.float64) * self.step
         e = np.maximum((size >> self.bits) - 1, 0)  # beyond 2^(bits + 1) steps, octave by octave
         leading = np.where(e > 0, (size & ((1 << self.bits) - 1)) + (1 << self.bits), size)
         with np.errstate(over="ignore"):
@@ -265,16 +268,17 @@ def dyadic_edges(x: Array, share: float, weight: Array | None = None) -> Array:
     distinct, place = np.unique(x, return_inverse=True)
     if len(distinct) < 2:
         return np.empty(0)
-    below = np.concatenate([[0], np.cumsum(np.bincount(place, weight))])
+    below = np.concatenate([[0], np.cumsum(np.bincount(place, weight))]).tolist()
     enough = max(share * below[-1], 1.0) * (1 + ROUNDING)
-    span = distinct[-1] - distinct[0]
-    step = np.exp2(np.ceil(np.log2(span)))
-    low = np.floor(distinct[0] / step) * step
-    edges = low + step * np.array([-1.0, 0.0, 1.0, 2.0, 3.0])
+    span = float(distinct[-1] - distinct[0])
+    step = float(np.exp2(np.ceil(np.log2(span))))
+    low = float(np.floor(distinct[0] / step) * step)
+    values = distinct.tolist()
+    edges = [low + i * step for i in range(-1, 4)]
     pending = [(low, step), (low + step, step)]
     while pending:
         low, step = pending.pop()
-        start, end = np.searchsorted(distinct, [low, low + step])
+        start, end = bisect_left(values, low), bisect_left(values, low + step)
         if end - start < 2 or below[end] - below[start] <= enough:
             continue
         own = min(max(abs(low), abs(low + step)), span)
@@ -283,9 +287,10 @@ def dyadic_edges(x: Array, share: float, weight: Array | None = None) -> Array:
         middle = low + step / 2
         if not low < middle < low + step:
             continue
-        edges = np.append(edges, middle)
+        edges.append(middle)
         pending += [(low, step / 2), (middle, step / 2)]
-    return np.unique(edges[np.isfinite(edges)])
+    found = np.array(edges)
+    return np.unique(found[np.isfinite(found)])
 
 
 def uniform_cuts(at: Array, count: int) -> NDArray[np.intp]:

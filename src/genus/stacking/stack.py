@@ -42,8 +42,9 @@ def stack(
 ) -> Stacked:
     """Learn weights from the rows in `taught`, and score all rows out of fold."""
     rows = layer.Rows(F[taught], y[taught], weight[taught])
-    solved, learned = layer.fit_groups(rows, prior)
-    w, b = supported(rows, solved, learned)
+    with matrix.ONE_BLAS_THREAD:
+        solved, learned = layer.fit_groups(rows, prior)
+        w, b = supported(rows, solved, learned)
     log_p = np.empty(F.shape[:2])
 
     def judge(some: Iterator[int]) -> None:

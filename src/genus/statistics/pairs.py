@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -57,7 +57,7 @@ class Pairs:
             at = np.flatnonzero(used)
             kept = np.empty((len(counts), len(at), len(at)))
             for own, of_class in zip(kept, counts, strict=True):
-                own[:] = of_class.take(at, 0).take(at, 1)
+                of_class.take(at, 0).take(at, 1, out=own, mode="clip")  # "raise" makes a copy
             counts = kept
         return cls(classes, keys, counts)
 
@@ -157,24 +157,20 @@ class Pairs:
         classes = labels.union(self.classes, other.classes, "classes")
         keys, mine, theirs = merge_slots(self, other)
         size = int(slots(keys)[-1])
-        out = np.empty((len(classes), size, size))
-        both = self._by_class(classes, mine, size), other._by_class(classes, theirs, size)
-        for of_class, one, two in zip(out, *both, strict=True):
-            of_class[:] = operation(one, two)
+        out = np.zeros((len(classes), size, size))
+        own, more = labels.find(classes, self.classes), labels.find(classes, other.classes)
+        for of_class, k, j in zip(out, own, more, strict=True):
+            if k >= 0:
+                of_class[block(mine, size)] = self.counts[k]
+            if j >= 0:  # elsewhere the other counts are zero, and nothing changes
+                at = block(theirs, size)
+                of_class[at] = operation(of_class[at], other.counts[j])
         return Pairs.of(classes, keys, out)
 
-    def _by_class(self, classes: Axis, at: NDArray[np.intp], size: int) -> Iterator[Array]:
-        """Yield the counts of each of `classes`, (size, size); slot v is moved to at[v]."""
-        source = np.full(size, len(at))  # beyond the last slot all counts are zero
-        source[at] = np.arange(len(at))
-        is_same = np.array_equal(at, np.arange(size))
-        for k in labels.find(classes, self.classes):
-            if k < 0:
-                yield np.zeros((size, size))
-            elif is_same:
-                yield self.counts[k]
-            else:
-                yield np.pad(self.counts[k], (0, 1)).take(source, 0).take(source, 1)
+
+def block(at: NDArray[np.intp], size: int) -> Any:
+    """Return the index of the rows and columns `at` of a matrix (size, size)."""
+    return ... if np.array_equal(at, np.arange(size)) else np.ix_(at, at)
 
 
 def slots(keys: tuple[Axis, ...]) -> NDArray[np.int64]:

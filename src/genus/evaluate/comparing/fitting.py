@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
@@ -16,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Perceptron
 
 from genus.arrays import labels
-from genus.arrays.matrix import ONE_BLAS_THREAD
+from genus.arrays.matrix import blas_threads_for
 from genus.evaluate.comparing.cost import measured
 from genus.evaluate.comparing.data import Material
 from genus.evaluate.comparing.encoding import encoding_for
@@ -38,7 +37,6 @@ MOST_STEPS = 300
 PENALTY = {"numbers": 1.0, "table": 1.0, "texts": 100.0}
 AT_ONCE = 0.05  # share of the patience that a size may take without regard to later sizes
 MOST_KEPT = 100_000_000  # bytes of encoded rows, approximately
-FEW_CELLS = 1_000_000  # smaller matrices are faster without threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,8 +204,7 @@ def fitted(encoded: Encoded, name: str, penalty: float) -> tuple[Any, bool]:
 
 def converges(model: Any, X: Any, y: NDArray[Any]) -> bool:
     """Fit a scikit-learn model and return whether it converged."""
-    few = ONE_BLAS_THREAD if np.prod(X.shape) < FEW_CELLS else nullcontext()
-    with warnings.catch_warnings(record=True) as said, few:
+    with warnings.catch_warnings(record=True) as said, blas_threads_for(X.shape):
         warnings.simplefilter("always")
         model.fit(X, y)
     return not any(issubclass(each.category, ConvergenceWarning) for each in said)

@@ -36,8 +36,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import softmax
 
-from genus.arrays.matrix import Codes, class_weights
-from genus.solve.covariance import Rows, Table
+from genus.arrays.matrix import Codes, blas_threads_for, class_weights
 from genus.stacking.dealing import thinned
 from genus.stacking.stack import shares
 from genus.statistics import Array, divide
@@ -174,9 +173,11 @@ class WideLinear:
         sums = csr_array((w, (y, np.arange(m))), (K, m)) @ φ
         A = φ - divide(sums, weights[:, None])[y]
         A *= np.sqrt(w / max(weights.sum() - np.count_nonzero(weights), 1.0))[:, None]
-        Σ = Rows(A, np.full(d, RIDGE)) if m < d else Table(A.T @ A + RIDGE * np.eye(d))
         μ = sums / (weights + DRAWN)[:, None]
-        slope = Σ.factor().solve(μ).T
+        if m < d:  # (AᵀA + λI)⁻¹ = (I - Aᵀ (AAᵀ + λI)⁻¹ A) / λ
+            slope = (μ.T - A.T @ np.linalg.solve(A @ A.T + RIDGE * np.eye(m), A @ μ.T)) / RIDGE
+        else:
+            slope = np.linalg.solve(A.T @ A + RIDGE * np.eye(d), μ.T)
         constant = -0.5 * np.einsum("kd,dk->k", μ, slope)
         return cls(features, slope, constant / max(features.columns, 1))
 
@@ -234,14 +235,15 @@ def solve(
     taught = thinned(len(y), MOST_NUMBERS // max(len(features.centre), 1), folds)
     φ, own, w = features.of_rows(X[np.flatnonzero(taught)]), y[taught], weight[taught]
     scores, known = np.zeros((len(y), K)), np.zeros(len(y), dtype=bool)
-    for f in range(folds):
-        test, rest = fold == f, fold[taught] != f
-        left = WideLinear.solved(features, φ[rest], own[rest], w[rest], K)
-        scores[test] = left.score(X[np.flatnonzero(test)])
-        known[test] = np.isin(y[test], own[rest])
-    share = np.log(shares(y, weight, K))
-    τ = temperature(scores[known], y[known], weight[known], share)
-    return WideLinear.solved(features, φ, own, w, K).times(τ, origin), scores * τ
+    with blas_threads_for(φ.shape):
+        for f in range(folds):
+            test, rest = fold == f, fold[taught] != f
+            left = WideLinear.solved(features, φ[rest], own[rest], w[rest], K)
+            scores[test] = left.score(X[np.flatnonzero(test)])
+            known[test] = np.isin(y[test], own[rest])
+        share = np.log(shares(y, weight, K))
+        τ = temperature(scores[known], y[known], weight[known], share)
+        return WideLinear.solved(features, φ, own, w, K).times(τ, origin), scores * τ
 
 
 def temperature(F: Array, y: Codes, weight: Array, log_share: Array) -> float:
