@@ -8,7 +8,6 @@ from typing import Any
 
 from genus.arrays import labels
 from genus.arrays.labels import Axis
-from genus.statistics.group import freeze
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,9 +18,6 @@ class Compound:
     """
 
     parts: Mapping[str, Any]
-
-    def __post_init__(self) -> None:
-        freeze(self)
 
     def __getitem__(self, name: str) -> Any:
         return self.parts[name]
