@@ -166,6 +166,7 @@ def drift(session: Session, version: Version) -> dict[str, Any] | None:
             }
             for one in found.columns
         ],
+        "notes": [shown.name(told, 400) for told in found.notes()],
     }
 
 
