@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from genus.arrays import labels, markup
+from genus.arrays.names import distinct
 from genus.arrays.options import warn
 from genus.statistics import Array, Compound, Sample, Tally
 from genus.table.frame import Frame, Values
@@ -29,6 +30,7 @@ CERTAIN = 1e-3  # probability that chance alone makes any column significant
 LEAST = 0.05  # smallest share of rows that must change for a column to have moved
 TOLD = 3  # examples that a message lists
 MOST = 10  # columns that a message lists
+WIDEST = 32  # characters of a column
 
 
 @dataclass(frozen=True)
@@ -63,12 +65,12 @@ class Drift:
                 f"{100 - 100 * self.expected:.3g} % of the model's rows. Of rows like those, "
                 f"{100 * self.expected:.3g} % would be."
             )
+        names = distinct([" ".join(one.name.split()) for one in self.columns], WIDEST)
         if self.columns:
-            width = min(max(6, *(len(one.name) for one in self.columns)), 32)
+            width = max(6, *map(len, names))
             lines += ["", f"{'column':{width}}  moved  unseen  missing  missing before"]
-        for one in self.columns:
+        for name, one in zip(names, self.columns, strict=True):
             mark = "  *" if one in moved else ""
-            name = " ".join(one.name.split())[:width]
             moved_by = f"{one.moved:5.3f}" if one.is_compared else "    -"
             lines.append(
                 f"{name:{width}}  {moved_by}  {rounded(one.unseen, 4)}  "
