@@ -66,6 +66,28 @@ def test_scores_are_those_of_scikit_learn(K, weights):
         )
 
 
+def test_the_precision_recall_area_is_that_of_the_rarer_of_two_classes():
+    rng = np.random.default_rng(0)
+    y = (rng.random(4000) < 0.01).astype(int)
+    score = 1 / (1 + np.exp(-rng.normal(2.0 * y - 4)))
+    p = np.stack([1 - score, score], axis=1)
+    for rare, names in ("fraud", ["fair", "fraud"]), ("defect", ["defect", "fine"]):
+        k = names.index(rare)
+        codes, both = (y, p) if k else (1 - y, p[:, ::-1])
+        found = CrossValidation(both, np.array(names), codes, np.ones(4000), codes * 0).metrics()
+        area = sk.average_precision_score(y, score)
+        assert found.scores["PR AUC"].value == pytest.approx(area)
+        assert found.scores["PR AUC"] == found.by_class[k].pr_auc
+        assert found.baseline["PR AUC"] == y.mean()
+        assert (found.rarer, found.title("PR AUC")) == (rare, f"PR AUC of {rare}")
+        assert found.notes()[0] == "F1 is a mean over the classes, each against all others."
+    many = outcome(K=3)
+    areas = [one.pr_auc.value for one in many.metrics().by_class]
+    assert many.metrics().scores["PR AUC"].value == pytest.approx(np.mean(areas))
+    assert (many.metrics().rarer, many.metrics().title("PR AUC")) == (None, "PR AUC")
+    assert "F1 and both areas are means over the classes" in many._repr_html_()
+
+
 def test_the_baseline_decides_for_the_commonest_class():
     found = outcome(K=3)
     share = np.bincount(found.y) / len(found.y)

@@ -21,20 +21,24 @@ def scores(outcome: Any) -> str:
     from genus.display.text import name
 
     found = outcome.metrics()
+    names = short(outcome.classes.tolist())
+    titles = {score: found.title(score, names.__getitem__) for score in found.scores}
+    width = max(17, *map(len, titles.values()))
     lines = [
-        bold(f"{'':17}  {'':>8}  {'95 % interval':16}  baseline"),
-        f"{'rows':17}  {found.rows:8,}",
+        bold(f"{'':{width}}  {'':>8}  {'95 % interval':16}  baseline"),
+        f"{'rows':{width}}  {found.rows:8,}",
     ]
     for what, score in found.scores.items():
+        title = f"{titles[what]:{width}}"
         if score.value != score.value:  # not a number
-            lines.append(f"{what:17}      none: there is only one class")
+            lines.append(f"{title}      none: there is only one class")
             continue
         lines.append(
-            f"{what:17}  {score.value:8.4f}  {score.interval:16}  {found.baseline[what]:.4f}"
+            f"{title}  {score.value:8.4f}  {score.interval:16}  {found.baseline[what]:.4f}"
         )
         if what == "Brier score":
-            lines.append(f"{'calibration error':17}  {outcome.calibration_error:8.4f}")
-    return "\n".join([*lines, *found.baseline_notes(name(found.commonest))])
+            lines.append(f"{'calibration error':{width}}  {outcome.calibration_error:8.4f}")
+    return "\n".join([*lines, *found.notes(name)])
 
 
 def by_class(outcome: Any) -> str:
@@ -68,6 +72,7 @@ def as_object(outcome: Any) -> dict[str, Any]:
     return {
         "rows": found.rows,
         "scores": {n: s._asdict() for n, s in found.scores.items()},
+        "PR AUC of": found.rarer,
         "calibration error": outcome.calibration_error,
         "baseline": {"class": found.commonest, **found.baseline},
         "classes": [

@@ -188,6 +188,11 @@ def worth(found: Judged, colours: figures.Colours) -> dict[str, Any]:
     cells = scores.confusion(outcome)
     metrics = outcome.metrics()
     most = int(np.argmax(counts))
+    named = dict(zip(classes.tolist(), shown.names(classes.tolist(), 30), strict=True))
+    titles = {name: name for name in ("balanced accuracy", "F1")}
+    titles["PR AUC"] = "mean PR AUC"
+    if metrics.rarer is not None:
+        titles["PR AUC"] = metrics.title("PR AUC", named.__getitem__)
     low, high = scores.wilson(outcome.accuracy, len(outcome.y))
     steps = scores.reliability(outcome)
     whose = shown.names(classes.tolist(), 24)[1] if len(classes) == 2 else "the most probable class"
@@ -202,8 +207,8 @@ def worth(found: Judged, colours: figures.Colours) -> dict[str, Any]:
         "confused": [(classes[i], classes[j], n) for i, j, n in scores.confused(cells, CONFUSED)],
         "by_class": scores.by_class(outcome, curves, metrics),
         "decisions": [
-            (name, metrics.scores[name])
-            for name in ("balanced accuracy", "F1", "PR AUC")
+            (title, metrics.scores[name])
+            for name, title in titles.items()
             if np.isfinite(metrics.scores[name].value)
         ],
         "steps": steps,

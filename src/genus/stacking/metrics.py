@@ -3,6 +3,10 @@
 The baseline always chooses the most frequent class, and predicts the shares of the classes for
 every row; for the cost it always chooses the class that costs least.
 
+With two classes, the area under the precision-recall curve is that of the rarer class, and its
+baseline is the share of this class. F1, and both areas with more classes, are means over the
+classes, each against all others.
+
 Intervals are computed by the bootstrap: each repetition multiplies the weight of every row by a
 Poisson number with mean 1; rows of the same group get the same number. The interval is the
 score ± 1.96 standard deviations over the repetitions. A perfect score is the same in all of them,
@@ -14,6 +18,7 @@ Symbols: m rows, K classes, R repetitions of the bootstrap.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -58,7 +63,8 @@ class ClassMetrics(NamedTuple):
 class Metrics:
     """The scores over all rows by name, the scores of each class, and the baseline's scores.
 
-    `commonest` is the most frequent class, which the baseline chooses for every row.
+    `commonest` is the most frequent class, which the baseline chooses for every row. `rarer` is the
+    rarer of two classes, whose area is the score "PR AUC"; None if there are not two classes.
     """
 
     rows: int
@@ -66,10 +72,23 @@ class Metrics:
     by_class: list[ClassMetrics]
     commonest: Any
     baseline: dict[str, float]
+    rarer: Any = None
 
-    def baseline_notes(self, commonest: str) -> list[str]:
-        """Return sentences on what the baseline is, given a name for its class."""
-        notes = [f"Baseline: {commonest} for every row, with the class shares as probabilities."]
+    def title(self, score: str, name: Callable[[Any], str] = str) -> str:
+        """Return the name of a score for a table, with the class that it is about, if any."""
+        return (
+            score if self.rarer is None or score != "PR AUC" else f"{score} of {name(self.rarer)}"
+        )
+
+    def notes(self, name: Callable[[Any], str] = str) -> list[str]:
+        """Return sentences on what the scores and the baseline are; `name` formats a class."""
+        means = "F1 is a mean" if self.rarer is not None else "F1 and both areas are means"
+        notes = [f"{means} over the classes, each against all others."]
+        notes = notes if len(self.by_class) > 1 else []
+        commonest = name(self.commonest)
+        notes.append(
+            f"Baseline: {commonest} for every row, with the class shares as probabilities."
+        )
         if "cost" in self.baseline:
             notes.append(
                 "Baseline of the cost: always the same class, the one with the lowest total cost."
@@ -135,6 +154,16 @@ class Judgement:
         if self.costs is not None:
             found["cost"] = self.costs[self.y, self.decided]
         return found
+
+    @cached_property
+    def _share(self) -> Array:
+        """The share of each class, (K,)."""
+        return np.bincount(self.y, self.weight, len(self.classes)) / self.weight.sum()
+
+    @property
+    def _rarer(self) -> int | None:
+        """The position of the rarer of two classes; of equal ones, the second."""
+        return int(self._share[0] >= self._share[1]) if len(self.classes) == 2 else None
 
     @cached_property
     def _curves(self) -> list[Curve]:
@@ -206,10 +235,13 @@ class Judgement:
             )
             for k, label in enumerate(self.classes.tolist())
         ]
+        if self._rarer is not None:
+            scores["PR AUC"] = by_class[self._rarer].pr_auc
         order = ["accuracy", "balanced accuracy", "F1", "log loss", "Brier score", *macro[2:]]
         order += ["cost"] if self.costs is not None else []
         commonest, baseline = self.baseline()
-        return Metrics(m, {n: scores[n] for n in order}, by_class, commonest, baseline)
+        rarer = None if self._rarer is None else by_class[self._rarer].label
+        return Metrics(m, {n: scores[n] for n in order}, by_class, commonest, baseline, rarer)
 
     def baseline(self) -> tuple[Any, dict[str, float]]:
         """Return the most frequent class, and the baseline's scores.
@@ -218,8 +250,7 @@ class Judgement:
         results if the class that costs least is chosen for every row. The other scores result if
         every row gets the shares of the classes as probabilities.
         """
-        K = len(self.classes)
-        share = np.bincount(self.y, self.weight, K) / self.weight.sum()
+        K, share = len(self.classes), self._share
         most = int(np.argmax(share))
         there = share > 0
         squared = float((share * ((1 - share) ** 2 + (share**2).sum() - share**2)).sum())
@@ -230,7 +261,7 @@ class Judgement:
             "log loss": float(0.0 - (share[there] * np.log(share[there])).sum()),
             "Brier score": squared / 2 if K == 2 else squared,
             "ROC AUC": 0.5,
-            "PR AUC": float(share[there].mean()),
+            "PR AUC": float(share[there].mean() if self._rarer is None else share[self._rarer]),
         }
         if self.costs is not None:
             scores["cost"] = float((share @ self.costs).min())

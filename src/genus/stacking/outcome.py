@@ -113,7 +113,7 @@ class CrossValidation:
         """Return the scores as HTML for notebooks."""
         found = self.metrics()
         rows = [
-            (name, score.value, score.interval, found.baseline[name])
+            (found.title(name), score.value, score.interval, found.baseline[name])
             for name, score in found.scores.items()
         ]
         head = ["", "score", "95 % interval", "baseline"]
@@ -121,7 +121,7 @@ class CrossValidation:
             (one.label, one.rows, *(score.value for score in one[2:])) for one in found.by_class
         ]
         names = ["class", "rows", "recall", "precision", "F1", "ROC AUC", "PR AUC"]
-        caption = " ".join([f"{found.rows:,} rows.", *found.baseline_notes(str(found.commonest))])
+        caption = " ".join([f"{found.rows:,} rows.", *found.notes()])
         return markup.table(head, rows, caption) + markup.table(names, classes)
 
     def __repr__(self) -> str:

@@ -203,10 +203,10 @@ export function screen(app, root) {
       }
       const tiles = next.scores.map((s) => {
         const most = HIGHER.has(s.name) ? 1 : Math.max(s.high ?? s.value, s.baseline ?? 0) * 1.15 || 1;
-        return html("div", { class: "tile" }, html("h2", {}, s.name), html("p", { class: "big" }, score(s.value)),
+        return html("div", { class: "tile" }, html("h2", {}, s.name, s.of === null ? null : [" of ", label(app.state, s.of)]), html("p", { class: "big" }, score(s.value)),
           interval(s, most),
           html("p", { class: "muted" }, s.low === null ? "" : `95 %: ${score(s.low)} to ${score(s.high)}`),
-          html("p", { class: "muted" }, `${TOLD[s.name] ?? ""}; baseline ${score(s.baseline)}`));
+          html("p", { class: "muted" }, `${TOLD[s.name] ?? ""}${s.of === null && s.name === "PR AUC" ? ", averaged over classes" : ""}; baseline ${score(s.baseline)}`));
       });
       replace(root, html("h1", {}, "Scores"), html("p", { class: "lead" }, next.how),
         html("div", { class: "tiles" }, ...tiles),

@@ -59,7 +59,8 @@ def made(session: Session, found: Any) -> dict[str, Any]:
         "classes": places,
         "scores": [
             {"name": name, "value": score.value, "low": score.low, "high": score.high,
-             "baseline": metrics.baseline[name]}
+             "baseline": metrics.baseline[name],
+             "of": session.place(metrics.rarer) if name == "PR AUC" and is_binary else None}
             for name, score in metrics.scores.items()
         ],
         "commonest": session.place(metrics.commonest),
