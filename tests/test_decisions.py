@@ -472,6 +472,8 @@ def test_copies_of_rows_are_noticed():
     assert "About 9.09 % of rows are copies" in told
     few = {"a": [i % 3 for i in range(200)], "y": [i % 2 for i in range(200)]}
     assert "copies" not in " ".join(TableClassifier().fit(few, target="y").cautions())
+    short = {"a": RNG.normal(size=200).round(2), "y": [i % 2 for i in range(200)]}
+    assert "copies" not in " ".join(TableClassifier().fit(short, target="y").cautions())
 
 
 # The command line

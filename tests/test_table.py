@@ -1427,3 +1427,18 @@ def test_arrays_need_the_columns_of_the_array_before(width: int) -> None:
     named = pd.DataFrame(other, columns=[f"x{j}" for j in range(width)])
     if width > 4:  # by name, columns may be more
         assert len(model.predict(named)) == 7
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_texts_that_tell_nothing_do_not_repeat_the_labels_of_rows_seen(seed):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=1200)
+    y = np.where(rng.random(1200) < 1 / (1 + np.exp(-2 * x)), "yes", "no")
+    ref = [f"Order number {i}, ok" for i in rng.permutation(1200) + 1000]
+    rows = pd.DataFrame({"x": x, "ref": ref})
+    model = TableClassifier().fit(rows[:600], y[:600])
+    assert model.plan_.used[1].kind == "text"
+    assert model.weighing_.weights.by_name["text/ref"] == 0
+    assert model.feature_importances_[1] < 1e-9
+    other = rows[:600].assign(ref=ref[600:])
+    assert_allclose(model.predict_proba(rows[:600]), model.predict_proba(other))
