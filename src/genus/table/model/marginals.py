@@ -51,12 +51,17 @@ IN_BINS = Cut()
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """Numbers modelled by a family. Numbers outside its range contribute nothing."""
+    """Numbers modelled by a family. Numbers outside its range contribute nothing.
+
+    Numbers outside `seen` get the score of its nearer end. Otherwise small differences of the
+    classes' widths would become enormous far from all rows that were seen, such as on later dates.
+    """
 
     name: str
     family: Any
     parameters: Any
     grid: Grid
+    seen: tuple[float, float] = (-np.inf, np.inf)
 
     @property
     def steps(self) -> Axis | None:
@@ -65,7 +70,7 @@ class Numbers:
 
     def score(self, values: Array) -> Array:
         """Return log p(x|k), (m, K), up to a term that is the same for all classes."""
-        return np.maximum(self._scores(values, relative=True), LEAST)
+        return np.maximum(self._scores(np.clip(values, *self.seen), relative=True), LEAST)
 
     def common(self, values: Array) -> Array:
         """Return the term of log p(x|k) that `score` leaves out, (m,)."""
@@ -382,6 +387,14 @@ def solve(counted: Counted, family: str | None = None) -> Marginal:
     )
     absent, missing_gain, missing = missing_evidence(counted)
     return Marginal(chosen, gains, distribution, absent, missing_gain, missing, best)
+
+
+def within_seen(marginal: Marginal, counted: Counted) -> Marginal:
+    """Return a marginal that does not extrapolate beyond the numbers that were seen."""
+    own = marginal.distribution
+    if not isinstance(own, Numbers):
+        return marginal
+    return replace(marginal, distribution=replace(own, seen=(counted.least, counted.largest)))
 
 
 def unsolved(counted: Counted) -> Marginal:
