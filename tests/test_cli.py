@@ -617,6 +617,28 @@ def test_show_other_classifiers(folder):
     assert "2 texts of 2 classes" in done("show", "text.genus").stdout
 
 
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_durations_are_written_as_they_are_read(tmp_path, unit):
+    rng, at = np.random.default_rng(0), {name: tmp_path / name for name in ("m.genus", "o.parquet")}
+    y = np.arange(300) % 2
+    seconds = np.round(rng.gamma(2, 4e4, 300) * (1 + y), 0 if unit == "s" else 3)
+    seconds[:3] = [-90, 3 * 86_400 + 5, 0]
+    micro = pa.array(np.round(seconds * 1e6).astype(np.int64), mask=np.arange(300) == 7)
+    waits = micro.cast(pa.duration("us")).cast(pa.duration(unit))
+    pq.write_table(pa.table({"wait": waits, "y": np.where(y, "late", "soon")}), at["o.parquet"])
+    done("fit", at["o.parquet"], "--target", "y", "-o", at["m.genus"])
+    scores = done("evaluate", at["m.genus"], at["o.parquet"]).stdout
+    for name in "o.csv", "o.tsv", "o.jsonl":
+        done("predict", at["m.genus"], at["o.parquet"], "-o", tmp_path / name)
+        assert done("evaluate", at["m.genus"], tmp_path / name).stdout == scores
+        assert "No column moved" in done("check", at["m.genus"], tmp_path / name).stdout
+    lines = (tmp_path / "o.csv").read_text().splitlines()
+    assert [line.split(",")[0] for line in lines[1:4]] == ["-0:01:30", "72:00:05", "0:00:00"]
+    assert lines[8].startswith(",")
+    done("sample", at["m.genus"], "-n", 300, "-o", tmp_path / "s.csv")
+    assert "No column moved" in done("check", at["m.genus"], tmp_path / "s.csv").stdout
+
+
 def test_sample(folder):
     told = done("sample", "customers.genus", "-n", 5, "--seed", 3).stdout
     assert told == done("sample", "customers.genus", "-n", 5, "--seed", 3).stdout

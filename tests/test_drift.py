@@ -70,7 +70,8 @@ def test_another_kind_is_refused(model, column, value, words):
 
 def test_what_is_missing_is_of_every_kind(model):
     given = rows(1, 30).assign(x=None, day=None)
-    assert len(model.predict(given)) == 30
+    with pytest.warns(UserWarning, match="is empty"):
+        assert len(model.predict(given)) == 30
 
 
 def test_python_warns_of_a_column_that_is_new(model):
@@ -143,6 +144,84 @@ def test_missing_values_and_strange_rows_are_counted(model):
     holes = model.drift(rows(1).assign(x=lambda f: f.x.where(np.arange(ROWS) % 2 == 0)))
     assert {one.name: one.missing for one in holes.moved}["x"] == 0.5
     assert model.drift(rows(1).assign(x=1e6)).unlike == 1.0
+
+
+@pytest.mark.parametrize("n", [5, 20, 500])
+@pytest.mark.parametrize("column", ["x", "sex", "day"])
+def test_a_column_that_became_empty_has_moved(model, column, n):
+    for kept in 0, n // 100:
+        given = rows(1, n)
+        found = model.drift(given.assign(**{column: given[column][:kept]}))
+        own = {one.name: one for one in found.columns}[column]
+        assert own in found.moved
+        assert own.missing == 1 - kept / n
+        assert np.isnan(own.moved)
+        assert re.search(rf"^{column} +- +(-|\d+ %) +\d+ % +0 % +\*$", str(found), re.M)
+    assert "share of missing values" in str(found)
+
+
+def test_texts_that_became_empty_have_moved():
+    words = [f"{a}{b}" for a in "bdfglmnr" for b in "aeiou"]
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(words, 6)) for _ in range(ROWS)]
+    given = rows(0).assign(note=texts)
+    given.loc[::3, "note"] = None
+    model = TableClassifier({"who": "categorical"}).fit(given, target="y")
+    (same,) = (one for one in model.drift(given[:200]).columns if one.kind == "text")
+    assert (same.missing, same.missing_before) == (pytest.approx(67 / 200), pytest.approx(1 / 3))
+    assert "note" not in {one.name for one in model.drift(given[:200]).moved}
+    empty = given[:200].assign(note=None)
+    assert "note" in {one.name for one in model.drift(empty).moved}
+    with pytest.warns(
+        UserWarning, match="Column 'note' is empty in all 200 rows .* checked. Check"
+    ):
+        model.predict(empty)
+
+
+def test_missing_values_of_few_rows_are_judged_by_their_probability():
+    """Fisher's test of SciPy agrees, and the bound of the tail is close."""
+    from scipy.stats import fisher_exact
+
+    from genus.table.drift import CERTAIN, is_sure
+
+    for gone, n, before, N in [(1, 1, 0, 10**5), (3, 3, 9, 200), (5, 5, 100, 200), (9, 20, 40, 600),
+                               (18, 20, 60, 600), (0, 60, 70, 600), (0, 200, 70, 600)]:  # fmt: skip
+        more = "greater" if gone / n > before / N else "less"
+        table = [[gone, n - gone], [before, N - before]]
+        twice = 2 * fisher_exact(table, alternative=more).pvalue
+        assert is_sure(gone, n, before, N, 1) == (twice < CERTAIN), (gone, n, before, N)
+
+
+def test_missing_values_that_are_usual_are_not_told(model):
+    holes = rows(0).assign(x=lambda f: f.x.where(np.arange(ROWS) % 2 == 0))
+    often = TableClassifier({"who": "categorical"}).fit(holes, target="y")
+    assert often.drift(rows(1, 5).assign(x=None)).moved == ()
+
+
+def test_too_few_values_are_said_to_be_too_few(model):
+    far = rows(1, 20).assign(x=lambda f: (f.x + 100).where(np.arange(20) > 0))
+    found = model.drift(far)
+    (x,) = [one for one in found.columns if one.name == "x"]
+    assert (x.unseen, x.is_compared) == (1.0, False)
+    assert "fewer than 20 values are compared only by the share of missing values: 'x'." in str(
+        found
+    )
+    assert "Too few values to compare." in str(model.drift(far[:15]))
+    assert "fewer than 20 values" in found._repr_html_()
+
+
+def test_an_empty_column_is_told(model, folder, tmp_path):
+    gone, dates = rows(1).assign(x=None), rows(1).assign(day=None)
+    with pytest.warns(UserWarning, match="Column 'x' is empty in all 600 rows that were checked"):
+        model.predict(gone)
+    with pytest.warns(UserWarning, match="Column 'day' is empty .* 0 % of its values were missing"):
+        model.predict(dates)
+    gone.to_csv(tmp_path / "gone.csv", index=False)
+    told = run("predict", folder / "m.genus", tmp_path / "gone.csv", "-o", tmp_path / "o.csv")
+    assert told.exit_code == 0
+    assert "Column 'x' is empty in all 600 rows that were checked. When the model" in told.stderr
+    same = run("predict", folder / "m.genus", folder / "same.csv", "-o", tmp_path / "o.csv")
+    assert "is empty" not in same.stderr
 
 
 def test_check_prints_and_counts(folder):

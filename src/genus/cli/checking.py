@@ -18,8 +18,9 @@ def check(model: str, data: tuple[str, ...], as_json: bool, encoding: str) -> No
     Lists how far each column has moved: the share of rows that would have to change for the column
     to have its former distribution. A star marks columns whose distribution or share of missing
     values clearly changed. It also marks columns in which at least half of the values are new
-    categories, if few new ones were expected. Texts are not compared. Also reports how many rows
-    are very unlikely under the model.
+    categories, if few new ones were expected. Texts, and columns with fewer than 20 values, are
+    compared only by the share of missing values. Also reports how many rows are very unlikely under
+    the model.
 
     \b
     Example:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from genus.cli import arguments
 
 MOST = 20  # columns that are listed
 WIDEST = 44  # characters of a column and its value
+WIDEST_COLUMN, LEAST_VALUE, WIDEST_CLASS = 30, 14, 24  # characters
 BAR = 20  # characters of the longest bar
 STDOUT = "-"
 MOST_ROWS = 4096  # rows that are explained at a time
@@ -107,7 +109,7 @@ def known_class(model: Any, name: str) -> Any:
             return label
     from genus.cli.scores import short
 
-    listed = ", ".join(map(short, model.classes_.tolist()[:10]))
+    listed = ", ".join([*short(model.classes_.tolist()).values()][:10])
     raise click.UsageError(f"There is no class {name!r}. The classes are {listed}.")
 
 
@@ -285,14 +287,17 @@ def told(why: Why, number: int) -> str:
 
     odds, first, second = why.odds, why.first, why.second
     order = np.argsort(-why.p, kind="stable")[:6]
-    shares = (f"{short(why.explanation.classes[k])} {100 * why.p[k]:.1f} %" for k in order)
+    label = short(why.explanation.classes.tolist(), WIDEST_CLASS)
+    classes = [*label.values()]
+    shares = (f"{classes[k]} {100 * why.p[k]:.1f} %" for k in order)
     lines = [f"{bold(f'Row {number:,}')}: {', '.join(shares)}"]
-    lines += [] if why.truth is None else [f"In the data, {named(*why.truth)}."]
-    names = list(map(named, why.explanation.features, why.values))
+    lines += [] if why.truth is None else [f"In the data, {named([why.truth])[0]}."]
+    names = named([*zip(why.explanation.features, why.values, strict=True)])
     telling = [j for j in np.argsort(-np.abs(odds[:-1]), kind="stable") if odds[j] != 0]
     shown, rest = telling[:MOST], telling[MOST:]
+    width = max([WIDEST, *(len(names[j]) for j in shown)])
     for side, sign in (
-        (f"For {short(first)} rather than {short(second)}, in log-odds", 1),
+        (f"For {label[first]} rather than {label[second]}, in log-odds", 1),
         ("Against", -1),
     ):
         own = []
@@ -302,37 +307,46 @@ def told(why: Why, number: int) -> str:
                 found = words(why.explanation, j, first, second)
                 own += [(f"    {word}", odd) for word, odd in found]
         if own:
-            lines += ["", bold(side), *table(own, np.abs(odds[:-1]).max())]
+            lines += ["", bold(side), *table(own, np.abs(odds[:-1]).max(), width)]
     others = [(why.explanation.rest, odds[-1])]
     if rest:
         others.insert(0, (f"({len(rest)} more columns)", odds[rest].sum()))
-    lines += ["", *table([*others, ("sum", odds.sum())], 0.0)]
+    lines += ["", *table([*others, ("sum", odds.sum())], 0.0, width)]
     return "\n".join(lines)
 
 
 def words(explanation: Any, j: int, first: Any, second: Any) -> list[tuple[str, float]]:
     """Return the words of a text that contribute most; none if the column holds no texts."""
-    from genus.display.text import name
+    from genus.display.text import names
 
     column = explanation.features[j]
     if column not in explanation.words:
         return []
     found = explanation.strongest_words(column, 0, first, second)
-    return [(name(word, WIDEST - 4), odds) for word, odds in found]
+    shown = names([word for word, _ in found], WIDEST - 4)
+    return [(word, odds) for word, (_, odds) in zip(shown, found, strict=True)]
 
 
-def named(name: str, value: Any) -> str:
-    """Return a column and its value, on one line."""
+def named(cells: Sequence[tuple[str, Any]]) -> list[str]:
+    """Return columns with their values, on one line each."""
     from genus.display.text import name as shown
+    from genus.display.text import names
 
-    text = f"{value:.6g}" if isinstance(value, float) else str(value)
-    return shown(f"{name} = {'missing' if value is None else text}", WIDEST)
+    def as_text(value: Any) -> str:
+        text = f"{value:.6g}" if isinstance(value, float) else str(value)
+        return "missing" if value is None else text
+
+    columns = names([name for name, _ in cells], WIDEST_COLUMN)
+    return [
+        f"{column} = {shown(as_text(value), max(WIDEST - 3 - len(column), LEAST_VALUE))}"
+        for column, (_, value) in zip(columns, cells, strict=True)
+    ]
 
 
-def table(lines: list[tuple[str, float]], strongest: float) -> list[str]:
+def table(lines: list[tuple[str, float]], strongest: float, width: int) -> list[str]:
     """Return lines of contributions with bars."""
     return [
-        f"  {name:{WIDEST}} {odds:+8.3f}  {'█' * bar(odds, strongest)}".rstrip()
+        f"  {name:{width}} {odds:+8.3f}  {'█' * bar(odds, strongest)}".rstrip()
         for name, odds in lines
     ]
 

@@ -99,16 +99,17 @@ def predicted(
 def refuse_new(source: Any, model: Any, force: bool) -> None:
     """Raise an error if most categories of a column are unexpectedly new; if `force`, only warn.
 
-    Also warn if at least half of a column's numbers are outside the range that the model has seen.
+    Also warn if at least half of a column's numbers are outside the range that the model has seen,
+    or if a column has no values.
     """
     from genus.cli.errors import say
     from genus.table import Frame, TableError
-    from genus.table.drift import ENOUGH, HALF, of_frame
+    from genus.table.drift import ENOUGH, HALF, empty_columns, of_frame
 
     model.plan_.require_columns(source.schema.names)
     some = Frame.of(source.look(LOOKED), model.plan_)
-    cells, total = model.model_.statistics["cells"], float(model.model_.weights["rows"].sum())
-    found = of_frame(some, cells, total)
+    statistics, total = model.model_.statistics, float(model.model_.weights["rows"].sum())
+    found = of_frame(some, statistics["cells"], total)
     new = [str(one) for one in found if one.is_new]
     if new and not force:
         raise TableError(
@@ -116,7 +117,8 @@ def refuse_new(source: Any, model: Any, force: bool) -> None:
             "fit again with such rows, or predict anyway with --force."
         )
     beyond = [str(one) for one in found if one.kind == "number" and one.unseen >= HALF]
-    for told in [*new, *(beyond if len(some) >= ENOUGH else ())]:
+    empty = empty_columns(some, found, statistics, total)
+    for told in [*new, *(beyond if len(some) >= ENOUGH else ()), *empty]:
         say(told)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -17,34 +18,37 @@ def told(outcome: Any) -> str:
 
 def scores(outcome: Any) -> str:
     """Return one line per score, with its 95 % interval, and say what the baseline is."""
+    from genus.display.text import name
+
     found = outcome.metrics()
     lines = [
         bold(f"{'':17}  {'':>8}  {'95 % interval':16}  baseline"),
         f"{'rows':17}  {found.rows:8,}",
     ]
-    for name, score in found.scores.items():
+    for what, score in found.scores.items():
         if score.value != score.value:  # not a number
-            lines.append(f"{name:17}      none: there is only one class")
+            lines.append(f"{what:17}      none: there is only one class")
             continue
         lines.append(
-            f"{name:17}  {score.value:8.4f}  {score.interval:16}  {found.baseline[name]:.4f}"
+            f"{what:17}  {score.value:8.4f}  {score.interval:16}  {found.baseline[what]:.4f}"
         )
-        if name == "Brier score":
+        if what == "Brier score":
             lines.append(f"{'calibration error':17}  {outcome.calibration_error:8.4f}")
-    return "\n".join([*lines, *found.baseline_notes(short(found.commonest))])
+    return "\n".join([*lines, *found.baseline_notes(name(found.commonest))])
 
 
 def by_class(outcome: Any) -> str:
     """Return recall, precision and more by class; only the most frequent of many classes."""
     found = sorted(outcome.metrics().by_class, key=lambda one: -one.rows)
     listed = found[:MOST_CLASSES]
-    width = max(len("class"), *(len(short(one.label)) for one in listed))
+    names = short(outcome.classes.tolist())
+    width = max(len("class"), *(len(names[one.label]) for one in listed))
     head = f"{'class':{width}}      rows  recall  precision      F1  ROC AUC  PR AUC"
     lines = [bold(head)]
     for one in listed:
         values = zip((6, 9, 6, 7, 6), one[2:], strict=True)
         cells = "  ".join(f"{share(score.value):>{w}}" for w, score in values)
-        lines.append(f"{short(one.label):{width}}  {one.rows:8,}  {cells}")
+        lines.append(f"{names[one.label]:{width}}  {one.rows:8,}  {cells}")
     if len(found) > len(listed):
         lines.append(f"({len(found) - len(listed)} more classes)")
     return "\n".join(lines)
@@ -79,7 +83,7 @@ def confusion(outcome: Any) -> str:
     from genus.report.scores import confusion
 
     cells = confusion(outcome)
-    names = [short(label) for label in outcome.classes.tolist()]
+    names = [*short(outcome.classes.tolist()).values()]
     if len(names) > MOST_CLASSES:
         return mistakes(cells, names)
     width = max([5, *map(len, names), *(len(f"{n:,}") for n in cells.ravel().tolist())])
@@ -98,16 +102,17 @@ def mistakes(cells: Any, names: list[str]) -> str:
     found = confused(cells, MOST_CLASSES)
     if not found:
         return "No row was misclassified."
-    lines = [bold("Most frequent mistakes:"), f"{'rows':>8}  {'true class':{WIDEST}}  predicted as"]
-    lines += [f"{n:8,}  {names[i]:{WIDEST}}  {names[j]}" for i, j, n in found]
+    width = max(WIDEST, *(len(names[i]) for i, _, _ in found))
+    lines = [bold("Most frequent mistakes:"), f"{'rows':>8}  {'true class':{width}}  predicted as"]
+    lines += [f"{n:8,}  {names[i]:{width}}  {names[j]}" for i, j, n in found]
     return "\n".join(lines)
 
 
-def short(label: Any) -> str:
-    """Shorten a label, and remove control characters."""
-    from genus.display.text import name
+def short(labels: Sequence[Any], most: int = WIDEST) -> dict[Any, str]:
+    """Return a short name for each label, without control characters; all are different."""
+    from genus.display.text import names
 
-    return name(label, WIDEST)
+    return dict(zip(labels, names(labels, most), strict=True))
 
 
 def bold(text: str) -> str:

@@ -148,11 +148,13 @@ def plain(model: Any) -> str:
         listed = f": {', '.join(map(str, names[:20]))}" if names else ""
         more = f" and {len(names) - 20} more" if len(names) > 20 else ""
         lines.append(f"{model.n_features_in_} columns{listed}{more}")
-    if model.class_count_.size:
-        lines += ["", bold(f"{'class':16}  {what:>12}   share")]
     order = sorted(counts.items(), key=lambda item: -item[1])
+    labels = short([*counts])
+    width = max(16, *(len(labels[label]) for label, _ in order[:MOST_CLASSES]), 0)
+    if model.class_count_.size:
+        lines += ["", bold(f"{'class':{width}}  {what:>12}   share")]
     lines += [
-        f"{short(label):16}  {n:12,.10g}  {100 * n / max(rows, 1e-300):4.1f} %"
+        f"{labels[label]:{width}}  {n:12,.10g}  {100 * n / max(rows, 1e-300):4.1f} %"
         for label, n in order[:MOST_CLASSES]
     ]
     lines += [f"({len(order) - MOST_CLASSES} more)"] if len(order) > MOST_CLASSES else []

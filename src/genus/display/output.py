@@ -235,6 +235,8 @@ def as_text(values: Any) -> Any:
     import pyarrow as pa
     import pyarrow.types as pt
 
+    if pt.is_duration(values.type):
+        return durations(values)
     if pt.is_time64(values.type):  # whole seconds without the zeros of a fraction
         with suppress(pa.ArrowInvalid):
             values = values.cast(pa.time32("s"))
@@ -245,8 +247,41 @@ def as_text(values: Any) -> Any:
     return pa.array([None if item is None else plain(item) for item in items], pa.large_string())
 
 
+def durations(values: Any) -> Any:
+    """Convert durations to text in hours, minutes and seconds, such as 26:05:00 or -0:30:00.
+
+    They are exact to the microsecond.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    micro = values.cast(pa.duration("us"), safe=False).cast(pa.int64())
+    whole = pc.abs(micro)
+    seconds = pc.divide(whole, 1_000_000)
+    minutes = pc.divide(seconds, 60)
+    hours = pc.divide(minutes, 60)
+
+    def digits(numbers: Any, unit: Any, per: int, width: int) -> Any:
+        rest = pc.subtract(numbers, pc.multiply(unit, per))
+        return pc.utf8_lpad(rest.cast(pa.large_string()), width, "0")
+
+    fraction = digits(whole, seconds, 1_000_000, 6)
+    fraction = pc.if_else(pc.equal(fraction, "000000"), "", pc.binary_join_element_wise(
+        large(""), fraction, large(".")))  # fmt: skip
+    sign = pc.if_else(pc.less(micro, 0), "-", "").cast(pa.large_string())
+    first = pc.binary_join_element_wise(sign, hours.cast(pa.large_string()), large(""))
+    clock = (first, digits(minutes, hours, 60, 2), digits(seconds, minutes, 60, 2))
+    text = pc.binary_join_element_wise(*clock, large(":"))
+    return pc.binary_join_element_wise(text, fraction.cast(pa.large_string()), large(""))
+
+
 def write_lines(batch: Any, file: BinaryIO) -> None:
     """Write a batch as JSON lines."""
+    import pyarrow.types as pt
+
+    for j, field in enumerate(batch.schema):
+        if pt.is_duration(field.type):
+            batch = batch.set_column(j, field.name, durations(batch.column(j)))
     file.write("".join(f"{plain(row)}\n" for row in batch.to_pylist()).encode())
 
 

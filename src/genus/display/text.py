@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from genus.arrays.names import cut, distinct
 
 LONGEST = 48  # characters
 # Control characters, surrogates, and marks that change the direction of text.
@@ -15,17 +19,37 @@ UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\
 def name(value: Any, most: int = LONGEST) -> str:
     """Format a name, a label or the value of a cell.
 
-    >>> name("a\\nb"), name(3.0), name(None), name("x" * 9, 5)
-    ('a b', '3', '(missing)', 'xxxx…')
+    >>> name("a\\nb"), name(3.0), name(None), name("abcdefghi", 5)
+    ('a b', '3', '(missing)', 'ab…hi')
     """
+    return cut(cleaned(value), most)
+
+
+def names(values: Sequence[Any], most: int = LONGEST) -> list[str]:
+    """Format names that are shown together, such as all classes, so that they stay different.
+
+    >>> names(["a rather long name", "a rather wrong name", "a"], 9)
+    ['a rather l…name', 'a rather w…name', 'a']
+    >>> names(["a\\nb", "a b"])
+    ["'a\\\\nb'", "'a b'"]
+    """
+    values = [value.item() if isinstance(value, np.generic) else value for value in values]
+    texts = [cleaned(value) for value in values]
+    times = Counter(dict(zip(values, texts, strict=True)).values())
+    pairs = zip(values, texts, strict=True)
+    exact = [repr(value) if times[text] > 1 else text for value, text in pairs]
+    return distinct(exact, most)
+
+
+def cleaned(value: Any) -> str:
+    """Format a name on one line, without characters that do not print."""
     if value is None:
         return "(missing)"
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):
         value = number(value)
-    text = UNSEEN.sub("�", " ".join(str(value).split())) or "(empty)"
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return UNSEEN.sub("�", " ".join(str(value).split())) or "(empty)"
 
 
 def number(value: float, digits: int = 4) -> str:

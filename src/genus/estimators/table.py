@@ -399,15 +399,16 @@ class TableClassifier(GenerativeClassifier):
         table = source.table() if source.once else source.look(LOOK)
         if table.num_rows == 0:
             raise ValueError("There are no rows to compare. Give new rows.")
-        frame, counted = Frame.of(table, self.plan_), self._counted()
-        columns = drift.of_frame(frame, *counted)
-        columns.sort(key=lambda one: (-one.is_new, -one.has_moved, -one.moved))
-        family: Any = self.model_.family
+        frame = self._for_rereading(Frame.of(table, self.plan_), len(self.classes_))
+        statistics, total = self._counted()
+        cells, sample = statistics["cells"], statistics["sample"]
+        columns = drift.of_frame(frame, cells, total) + drift.of_texts(frame, sample)
+        columns.sort(key=lambda one: (-one.is_new, -one.has_moved, -one.distance))
         unlike = np.nan
-        statistics: Any = self.model_.statistics
-        if len(statistics["sample"]):
-            own = drift.log_shares(family.how.decoded(statistics["sample"], statistics), *counted)
-            unlike = float((drift.log_shares(frame, *counted) < np.quantile(own, RARE)).mean())
+        if len(sample):
+            kept = self._family().how.decoded(sample, statistics)
+            own = drift.log_shares(kept, cells, total)
+            unlike = float((drift.log_shares(frame, cells, total) < np.quantile(own, RARE)).mean())
         return Drift(table.num_rows, tuple(columns), unlike, RARE)
 
     def generative(self) -> TableClassifier:
@@ -609,9 +610,9 @@ class TableClassifier(GenerativeClassifier):
 
         return super()._score_rows(source, score_and_compare)
 
-    def _counted(self) -> tuple[Tally, float]:
-        """Return the counts of rows by class and by cell of each column, and the number of rows."""
-        return self.model_.statistics["cells"], float(self.model_.weights["rows"].sum())
+    def _counted(self) -> tuple[Any, float]:
+        """Return the statistics of the rows that were counted, and the number of these rows."""
+        return self.model_.statistics, float(self.model_.weights["rows"].sum())
 
     def _for_rereading(self, X: Frame, classes: int) -> Frame:
         how = self._family().how

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from genus.arrays import markup
+from genus.arrays.names import distinct
 from genus.table.model.marginals import ALONE_NOTHING
 
 BITS = 1 / np.log(2)
+WIDEST = 32  # characters of a column
 FEW = 1000  # rows below which out-of-fold scores are optimistic
 
 
@@ -104,18 +106,18 @@ class Summary:
             told = [f"{name} {value:.4f}" for name, value in self.worth.items() if name != "rows"]
             few = " (optimistic for so few rows)" if self.worth["rows"] < FEW else ""
             lines.append(f"out of fold, {self.worth['rows']:,.0f} rows{few}: {', '.join(told)}")
-        width = max([6, *map(len, self.left_out), *(len(c.name) for c in self.columns)])
-        width = min(width, 32)
+        every = [*(c.name for c in self.columns), *self.left_out]
+        names = dict(zip(every, distinct([*map(flat, every)], WIDEST), strict=True))
+        width = max([6, *map(len, names.values())])
         lines += ["", f"{'column':{width}}  family      moves    bits  bits with other families"]
         for c in self.columns:
             others = ", ".join(f"{name} {gain:.4f}" for name, gain in c.others.items())
             rest = "; ".join(filter(None, [others, c.note]))
             bits = "" if np.isnan(c.gain) else f"{c.gain:.4f}"
-            name = flat(c.name)[:width]
             figures = f"{c.family:11} {c.importance:5.2f}  {bits:>6}"
-            lines.append(f"{name:{width}}  {figures}  {rest}".rstrip())
+            lines.append(f"{names[c.name]:{width}}  {figures}  {rest}".rstrip())
         for name, note in self.left_out.items():
-            lines.append(f"{flat(name)[:width]:{width}}  -                          {note}")
+            lines.append(f"{names[name]:{width}}  -                          {note}")
         if self.experts:
             width = max(16, *map(len, self.experts))
             lines += ["", f"{'expert':{width}}  weight  log loss by itself"]

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from genus import Dependence, PairDependence
-from genus.display.text import name
+from genus.display.text import names
 from genus.plots.columns import days
 from genus.plots.style import axes, colour, colours, plain
 
@@ -122,5 +122,5 @@ class DependenceDisplay:
             self.drawn.first if isinstance(self.drawn, PairDependence) else self.drawn
         ).classes
         label = classes[-1] if self.label is None else self.label
-        other = f" against {name(self.against, 16)}" if self.against is not None else ""
-        return plain(f"log-odds of {name(label, 16)}{other}")
+        both = names([label] if self.against is None else [label, self.against], 16)
+        return plain(f"log-odds of {' against '.join(both)}")

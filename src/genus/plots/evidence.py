@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from genus.display.text import name, signed
+from genus.display.text import name, names, signed
 from genus.explanation import Explanation
 from genus.plots.style import axes, colour, colours, plain
 
@@ -76,13 +76,13 @@ class EvidenceDisplay:
             raise ValueError(f"{name(label)} is compared with itself. Name another class.")
         terms = explanation.log_odds(label, against)[row]
         strong = [j for j in np.argsort(-np.abs(terms), kind="stable") if terms[j] != 0]
-        names = [name(explanation._name(int(j), row)) for j in strong[:most]]
+        columns = names([explanation._name(int(j), row) for j in strong[:most]])
         shown = terms[strong[:most]]
         if strong[most:]:
-            names.append(f"({len(strong) - most} more)")
+            columns.append(f"({len(strong) - most} more)")
             shown = np.append(shown, terms[strong[most:]].sum())
         places = explanation._position(label), explanation._position(against)
-        return cls(names, shown, label, against, places).plot(ax=ax, **options)
+        return cls(columns, shown, label, against, places).plot(ax=ax, **options)
 
     def plot(self, ax: Any = None, **options: Any) -> Self:
         """Draw on the given axes, or on new ones; options go to the bars."""
@@ -94,8 +94,10 @@ class EvidenceDisplay:
         self.ax_.invert_yaxis()
         self.ax_.locator_params(axis="x", nbins=6)  # labels that do not touch
         self.ax_.axvline(0, color=colours()["axis"], linewidth=0.8)
-        title = f"{name(self.label)} rather than {name(self.against)}: log-odds {self._total()}"
-        sides = f"log-odds (← {name(self.against, 16)}, {name(self.label, 16)} →)"
+        against, label = names([self.against, self.label])
+        title = f"{label} rather than {against}: log-odds {self._total()}"
+        against, label = names([self.against, self.label], 16)
+        sides = f"log-odds (← {against}, {label} →)"
         self.ax_.set(xlabel=sides.replace("$", r"\$"), title=plain(title))
         return self
 

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from genus import Dependence
 from genus.display.palette import COLOURS, DASHES
-from genus.display.text import count, name, number, percent
+from genus.display.text import count, name, names, number, percent
 from genus.report.densities import Curves, Shares
 from genus.report.scores import Roc, Step
 from genus.report.svg import WIDTH, Plane, element, figure, short, ticks
@@ -71,9 +71,10 @@ def curves(drawn: Curves, colours: Colours) -> Markup:
         parts.append(plane.line(drawn.x, drawn.p[k], colours.line(k), colours.dash(k)))
         if drawn.is_shares and len(drawn.x) <= MOST_DOTS:
             parts.append(plane.dots(drawn.x, np.minimum(drawn.p[k], top), 2.5, colours.dot(k)))
+    labels = names(drawn.classes.tolist(), 24)
     peaks = [
-        f"{name(label, 24)} is most likely at {drawn.told(float(drawn.x[drawn.p[k].argmax()]))}"
-        for label, k in commonest(drawn.classes, colours)
+        f"{labels[k]} is most likely at {drawn.told(float(drawn.x[drawn.p[k].argmax()]))}"
+        for k in commonest(drawn.classes, colours)
     ]
     title = f"{name(drawn.name)} by class"
     return figure(title, f"{'; '.join(peaks)}.", plane.height, *parts)
@@ -86,18 +87,18 @@ def shares(drawn: Shares, colours: Colours) -> Markup:
     plane = Plane(0.0, right, 0.0, 1.0, height, (4, 14, 40, 8))
     base = height - 40
     parts = []
-    for i, value in enumerate(drawn.values):
+    for i, value in enumerate(names(drawn.values, 44)):
         y = 4 + LINE * i
         width = float(plane.x(drawn.bars[i]) - plane.x(0.0))
         parts.append(element("rect", x=8, y=y + 17, width=width, height=9, class_="b"))
-        parts.append(element("text", name(value, 44), x=8, y=y + 11))
+        parts.append(element("text", value, x=8, y=y + 11))
         for k in colours.order(range(len(drawn.classes))):
             at = float(plane.x(drawn.p[i, k]))
             parts.append(element("circle", cx=at, cy=y + 21.5, r=4, class_=colours.dot(k)))
     parts.append(across(plane, base, "share of the class"))
+    labels = names(drawn.classes.tolist(), 24)
     said = [
-        f"{name(label, 24)}: {', '.join(most_of(drawn, k))}"
-        for label, k in commonest(drawn.classes, colours)
+        f"{labels[k]}: {', '.join(most_of(drawn, k))}" for k in commonest(drawn.classes, colours)
     ]
     return figure(f"{name(drawn.name)} by class", f"{'; '.join(said)}.", height, *parts)
 
@@ -116,16 +117,16 @@ def across(plane: Plane, base: float, label: str) -> Markup:
 
 def most_of(drawn: Shares, k: int) -> list[str]:
     best = np.argsort(-drawn.p[:, k], kind="stable")[:2].tolist()
-    return [f"{name(drawn.values[i], 24)} {percent(float(drawn.p[i, k]))}" for i in best]
+    values = names(drawn.values, 24)
+    return [f"{values[i]} {percent(float(drawn.p[i, k]))}" for i in best]
 
 
-def commonest(classes: Any, colours: Colours) -> list[tuple[Any, int]]:
-    """Return the most frequent classes and their positions.
+def commonest(classes: Any, colours: Colours) -> list[int]:
+    """Return the positions of the most frequent classes.
 
     A figure's description for screen readers names only these.
     """
-    ks = sorted(range(len(classes)), key=lambda k: colours.place[k])[:COLOURS]
-    return [(classes[k], k) for k in ks]
+    return sorted(range(len(classes)), key=lambda k: colours.place[k])[:COLOURS]
 
 
 def reliability(steps: Sequence[Step], whose: str) -> Markup:
@@ -163,8 +164,9 @@ def roc(curves: Sequence[Roc], classes: Any, colours: Colours) -> Markup:
     for k in colours.order(by_class):
         own = by_class[k]
         parts.append(plane.line(own.false, own.true, colours.line(k), colours.dash(k)))
+    labels = names(classes, 24)
     told = "; ".join(
-        f"{name(classes[c.k], 24)}: area {c.area:.4f}"
+        f"{labels[c.k]}: area {c.area:.4f}"
         for c in sorted(curves, key=lambda c: colours.place[c.k])[:COLOURS]
     )
     return figure("Receiver operating characteristic", f"{told}.", plane.height, *parts)
@@ -185,9 +187,9 @@ def dependence(drawn: Dependence, colours: Colours) -> Markup:
     plane = Plane(low - room, high + room, 0.0, 1.0, height, (4, 14, 40, 8))
     zero = short(float(plane.x(0.0)))
     parts = [element("path", d=f"M{zero} 4V{short(height - 40)}", class_="g")]
-    for i, value in enumerate(drawn.values):
+    for i, value in enumerate(names(drawn.values, 36)):
         y = 4 + LINE * i
-        told = f"{name(value, 36)} ({percent(float(drawn.share[i]))})"
+        told = f"{value} ({percent(float(drawn.share[i]))})"
         parts.append(element("text", told, x=8, y=y + 11))
         for k in colours.order(found):
             curve = found[k]
@@ -198,11 +200,12 @@ def dependence(drawn: Dependence, colours: Colours) -> Markup:
             at = float(plane.x(curve.mean[i]))
             parts.append(element("circle", cx=at, cy=y + 21.5, r=4, class_=colours.dot(k)))
     parts.append(across(plane, height - 40, "log-odds"))
+    labels = names(drawn.classes.tolist(), 24)
     strongest = max(found, key=lambda k: float(np.abs(found[k].mean).max(initial=0.0)))
     best = int(np.argmax(np.abs(found[strongest].mean))) if drawn.values else 0
     said = (
         [
-            f"{name(drawn.values[best], 24)} moves {name(drawn.classes[strongest], 24)} most, by "
+            f"{names(drawn.values, 24)[best]} moves {labels[strongest]} most, by "
             f"{found[strongest].mean[best]:+.2f}"
         ]
         if drawn.values
@@ -218,11 +221,14 @@ def strengths(columns: Sequence[tuple[str, float]]) -> Markup:
     right = max((weight for _, weight in columns), default=1.0) * 1.03
     plane = Plane(0.0, right, 0.0, 1.0, height, (4, 14, 40, 8))
     parts = []
-    for i, (column, weight) in enumerate(columns):
+    shown = names([column for column, _ in columns], 38)
+    for i, (column, (_, weight)) in enumerate(zip(shown, columns, strict=True)):
         y = 4 + LINE * i
         width = float(plane.x(weight) - plane.x(0.0))
         parts.append(element("rect", x=8, y=y + 17, width=width, height=9, class_="f"))
-        parts.append(element("text", f"{name(column, 38)}  {weight:.2f}", x=8, y=y + 11))
+        parts.append(element("text", f"{column}  {weight:.2f}", x=8, y=y + 11))
     parts.append(across(plane, height - 40, "mean contribution, log-odds"))
-    told = "; ".join(f"{name(column, 32)} {weight:.2f}" for column, weight in columns)
+    told = "; ".join(
+        f"{column} {weight:.2f}" for column, (_, weight) in zip(shown, columns, strict=True)
+    )
     return figure("Columns by their mean contribution", f"{told}.", height, *parts)

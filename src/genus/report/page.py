@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ def page(model: TableClassifier | None, data: Any, target: str | None) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "name": shown.name,
+        "name": naming(found),
         "breakable": breakable,
         "number": shown.number,
         "signed": shown.signed,
@@ -53,6 +54,22 @@ def page(model: TableClassifier | None, data: Any, target: str | None) -> str:
     environment.filters["score"] = score
     named = {"data_name": data_name(data), "today": datetime.date.today().isoformat()}
     return environment.get_template("page.html").render(**context(found, target), **named)
+
+
+def naming(found: Judged) -> Callable[..., str]:
+    """Return a function that formats names; classes stay different, and so do columns."""
+    classes = found.model.classes_.tolist()
+    if found.outcome is not None:  # new rows may have other classes
+        classes = [*dict.fromkeys([*classes, *found.outcome.classes.tolist()])]
+    groups = classes, [column.name for column in found.model.plan_.columns]
+    kept: dict[int, list[dict[Any, str]]] = {}
+
+    def name(value: Any, most: int = shown.LONGEST) -> str:
+        if most not in kept:
+            kept[most] = [dict(zip(g, shown.names(g, most), strict=True)) for g in groups]
+        return next((own[value] for own in kept[most] if value in own), shown.name(value, most))
+
+    return name
 
 
 def breakable(name: str) -> Markup:
@@ -173,7 +190,7 @@ def worth(found: Judged, colours: figures.Colours) -> dict[str, Any]:
     most = int(np.argmax(counts))
     low, high = scores.wilson(outcome.accuracy, len(outcome.y))
     steps = scores.reliability(outcome)
-    whose = shown.name(classes[1], 24) if len(classes) == 2 else "the most probable class"
+    whose = shown.names(classes.tolist(), 24)[1] if len(classes) == 2 else "the most probable class"
     return {
         "outcome": outcome,
         "rows": len(outcome.y),

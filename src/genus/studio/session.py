@@ -154,7 +154,7 @@ class Session:
 
     def class_names(self) -> list[str]:
         """Return the classes as the page shows them."""
-        return [shown.name(label) for label in self.classes.tolist()]
+        return shown.names(self.classes.tolist())
 
     def place(self, label: Any) -> int:
         """Return the position of a class in the session; -1 if it is new."""

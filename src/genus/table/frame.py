@@ -198,7 +198,8 @@ def back(values: list[Any], column: Column) -> Any:
         return moments.cast(kind, safe=False)
     if pt.is_time(kind) or pt.is_duration(kind):
         micro = pa.array([None if v is None else round(v * 1e6) for v in values], pa.int64())
-        return micro.cast(pa.duration("us") if pt.is_duration(kind) else pa.time64("us")).cast(kind)
+        known = micro.cast(pa.duration("us") if pt.is_duration(kind) else pa.time64("us"))
+        return known.cast(kind, safe=False)  # to seconds or milliseconds
     if pt.is_integer(kind):
         return pa.array([None if v is None else clamped(round(v), kind) for v in values], kind)
     return numbers.cast(kind, safe=False) if pt.is_floating(kind) else numbers

@@ -36,6 +36,9 @@ DAY_NAME = re.compile(
 TIME = re.compile(  # as DuckDB reads times in CSV files
     r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d(?:\.\d{1,6})?))?(?P<half>)$"
 )
+DURATION = re.compile(  # as genus writes durations
+    r"(?P<sign>-?)(?P<hour>\d+):(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d(?:\.\d{1,6})?))?$"
+)
 ISO_DATE = re.compile(r"\d{4}(-\d\d-\d\d|/\d\d/\d\d)([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?Z?)?$")
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 MONTH = re.compile(
@@ -245,6 +248,24 @@ def read_times(strings: Any) -> Any:
     if there.any():
         days = time_of(extracted(strings.drop_null(), TIME))
         seconds[there] = np.round(days * 86_400e6) / 1e6  # microseconds, as in Arrow's times
+    return arrow.numbers(seconds)
+
+
+def read_durations(strings: Any) -> Any:
+    """Parse trimmed durations in hours, minutes and seconds as seconds; null becomes NaN.
+
+    >>> read_durations(arrow.strings(["26:05:00", "-0:30:00.5"])).to_pylist()
+    [93900.0, -1800.5]
+    """
+    there = np.asarray(strings.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
+    seconds = np.full(len(there), np.nan)
+    if there.any():
+        import pyarrow.compute as pc
+
+        parts = extracted(strings.drop_null(), DURATION)
+        hour, minute, second = (numbers_in(parts[name]) for name in ("hour", "minute", "second"))
+        sign = np.asarray(pc.equal(parts["sign"], "-").to_numpy(zero_copy_only=False))
+        seconds[there] = np.where(sign, -1.0, 1.0) * (3600 * hour + 60 * minute + second)
     return arrow.numbers(seconds)
 
 

@@ -6,6 +6,7 @@ reads all later rows in the same way.
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,7 @@ from genus.solve.grid import Grid, dyadic_edges
 from genus.table import calendar
 from genus.table.numerals import (
     DATES,
+    DURATION,
     ISO,
     NAMED,
     NOTES,
@@ -30,6 +32,7 @@ from genus.table.numerals import (
     are_readable,
     currencies_in,
     read,
+    read_durations,
     read_each,
     read_times,
     reading_of,
@@ -547,7 +550,9 @@ def as_numbers(
         known = pc.if_else(pc.is_in(trimmed, value_set=marks()), None, trimmed)
         written = ISO if unit == "days" and not written else written
         try:
-            if unit == "seconds" and is_of_times(known):
+            if unit == "seconds" and "duration" in learned and matches(known, DURATION):
+                return arrow.plain(read_durations(known), np.nan)
+            if unit == "seconds" and matches(known, TIME):
                 return arrow.plain(read_times(known), np.nan)
             values, found = read_text(known, written)
             if unit is not None:
@@ -644,10 +649,10 @@ def read_text(strings: Any, written: str) -> tuple[Any, str]:
         return read_each(strings, written), written
 
 
-def is_of_times(strings: Any) -> bool:
-    """Return whether all trimmed strings are times of day, such as 7:05; nulls are ignored."""
+def matches(strings: Any, pattern: re.Pattern[str]) -> bool:
+    """Return whether all trimmed strings match a pattern, such as TIME; nulls are ignored."""
     there = strings.drop_null()
-    return len(there) > 0 and all_match(there, TIME)
+    return len(there) > 0 and all_match(there, pattern)
 
 
 def is_read(text: str, written: str) -> bool:

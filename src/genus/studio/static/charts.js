@@ -94,7 +94,10 @@ function shares(state, found, title, large) {
   return svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "density", role: "img", "aria-label": `${title}: shares of values in each class` }, ...parts);
 }
 
-export const short = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+export function short(text, most) { // keeps both ends, because names often differ at the end
+  const end = Math.floor((most - 1) / 2);
+  return text.length > most ? `${text.slice(0, most - 1 - end)}…${text.slice(text.length - end)}` : text;
+}
 
 // What a column adds to the log-odds, by its value.
 export function dependence(state, found) {

@@ -70,8 +70,9 @@ export function screen(app, root) {
         html("table", { class: "plain" },
           html("thead", {}, html("tr", {}, html("td", {}), ...["moved", "never seen", "missing", "missing before"].map((t) => html("th", { scope: "col" }, t)))),
           html("tbody", {}, ...d.columns.map((c) => html("tr", {}, html("th", { scope: "row" }, name(c.name), c.is ? html("span", { class: "worse" }, " moved") : null),
-            html("td", {}, percent(c.moved, 1)), html("td", {}, percent(c.unseen, 1)), html("td", {}, percent(c.missing, 1)), html("td", {}, percent(c.before, 1))))))),
+            ...[c.moved, c.unseen, c.missing, c.before].map((v) => html("td", {}, v === null ? "–" : percent(v, 1)))))))),
       ...d.columns.filter((c) => c.told).map((c) => note(c.told)),
+      ...d.notes.map((told) => note(told)),
       note("How far a column moved is the share of rows that would have to change to restore its former distribution."));
 
   let data = null;

@@ -49,8 +49,8 @@ def listed(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
     places = [session.place(label) for label in outcome.classes.tolist()]
     decided = outcome.probabilities.argmax(axis=1)
     return {
-        "columns": [shown.name(name) for name in names],
-        "columnNames": [[i, shown.name(name)] for i, name in enumerate(cells_of(session))],
+        "columns": shown.names(names),
+        "columnNames": [[i, name] for i, name in enumerate(shown.names(cells_of(session)))],
         "rows": [
             {
                 "row": int(found.rows[i]),

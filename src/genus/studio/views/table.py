@@ -166,6 +166,7 @@ def drift(session: Session, version: Version) -> dict[str, Any] | None:
             }
             for one in found.columns
         ],
+        "notes": [shown.name(told, 400) for told in found.notes()],
     }
 
 
@@ -193,7 +194,7 @@ def density(session: Session, name: str) -> dict[str, Any] | None:
     if isinstance(drawn, densities.Shares):
         return {
             "kind": "shares",
-            "values": [shown.name(value, 28) for value in drawn.values],
+            "values": shown.names(drawn.values, 28),
             "p": drawn.p[:, kept],
             "bars": drawn.bars,
             "more": drawn.more,
@@ -251,10 +252,8 @@ def pair(session: Session, i: int, other: int) -> dict[str, Any]:
     label = model.classes_[-1:].tolist()[0]
     return {
         "class": session.place(label),
-        "columns": [shown.name(name) for name in found.columns],
-        "values": [
-            [shown.name(value, 20) for value in own.values] for own in (found.first, found.second)
-        ],
+        "columns": shown.names(found.columns),
+        "values": [shown.names(own.values, 20) for own in (found.first, found.second)],
         "odds": found.log_odds(label),
         "share": found.share,
     }
@@ -267,7 +266,7 @@ def dependence(session: Session, name: str) -> dict[str, Any]:
     labels = found.classes.tolist()
     shown_ones = labels[1:] if len(labels) == 2 else labels[:COLOURS]
     return {
-        "values": [shown.name(value, 28) for value in found.values],
+        "values": shown.names(found.values, 28),
         "x": found.steps.x,
         "share": found.share,
         "date": found.steps.is_date,

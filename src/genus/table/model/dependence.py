@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from genus.arrays import labels
 from genus.arrays.labels import show
+from genus.arrays.names import distinct
 from genus.statistics import Array, divide
 from genus.table import Column, Values
 from genus.table.frame import as_date
@@ -28,7 +29,7 @@ from genus.table.read.packing import listed
 
 MOST, MOST_OF_TWO = 16, 6  # steps of a column
 MOST_CLASSES = 6  # that print() shows
-WIDEST = 28  # characters of a value
+WIDEST, WIDEST_VALUE, WIDEST_CLASS = 28, 20, 14  # characters of a value, and in heads of columns
 BAR = 12  # characters
 LOW, HIGH = 0.1, 0.9  # quantiles over the rows of a step
 MISSING, OTHERS = "missing", "(others)"
@@ -143,9 +144,10 @@ class Dependence:
         return Curve(np.array(mean, dtype=np.float64), low, high)
 
     def __str__(self) -> str:
-        width = min(max(map(len, (self.column, *self.values))), WIDEST)
+        values = distinct(self.values, WIDEST)
+        width = max(min(len(self.column), WIDEST), *map(len, values), 0)
         if len(self.classes) != 2:
-            return self._by_class(width)
+            return self._by_class(values, width)
         curve = self.log_odds()
         other, label = self.classes.tolist()
         lines = [
@@ -153,26 +155,30 @@ class Dependence:
             f"{'':{width}}  {'rows':>6}  {'mean':>6}  {'80 % of them':>16}",
         ]
         strongest = max(float(np.abs(curve.mean).max(initial=0.0)), 1e-300)
-        for i, value in enumerate(self.values):
+        for i, value in enumerate(values):
             told = f"{curve.low[i]:+.2f} to {curve.high[i]:+.2f}"
             bar = ("+" if curve.mean[i] > 0 else "-") * round(BAR * abs(curve.mean[i]) / strongest)
             share = f"{100 * self.share[i]:.1f} %"
-            name = f"{value[:width]:{width}}"
-            lines.append(f"{name}  {share:>6}  {curve.mean[i]:+6.2f}  {told:>16}  {bar}".rstrip())
+            lines.append(
+                f"{value:{width}}  {share:>6}  {curve.mean[i]:+6.2f}  {told:>16}  {bar}".rstrip()
+            )
         return "\n".join(lines)
 
-    def _by_class(self, width: int) -> str:
+    def _by_class(self, values: list[str], width: int) -> str:
         shown = self.classes.tolist()[:MOST_CLASSES]
         curves = [self.log_odds(label).mean for label in shown]
-        names = [str(label)[:10] for label in shown]
+        names = distinct([in_one_line(str(label)) for label in shown], WIDEST_CLASS)
+        widths = [max(10, len(name)) for name in names]
         lines = [
             f"{in_one_line(self.column)}: log-odds of each class against the mean of the others",
-            f"{'':{width}}  {'rows':>6}  " + "  ".join(f"{name:>10}" for name in names),
+            f"{'':{width}}  {'rows':>6}  " + "  ".join(map("{:>{}}".format, names, widths)),
         ]
-        for i, value in enumerate(self.values):
-            told = "  ".join(f"{curve[i]:+10.2f}" for curve in curves)
+        for i, value in enumerate(values):
+            told = "  ".join(
+                f"{curve[i]:+{size}.2f}" for curve, size in zip(curves, widths, strict=True)
+            )
             share = f"{100 * self.share[i]:.1f} %"
-            lines.append(f"{value[:width]:{width}}  {share:>6}  {told}")
+            lines.append(f"{value:{width}}  {share:>6}  {told}")
         if len(self.classes) > len(shown):
             lines.append(f"({len(self.classes) - len(shown)} more classes)")
         return "\n".join(lines)
@@ -224,16 +230,18 @@ class PairDependence:
         label, classes = self.first.classes[-1], self.first.classes
         other = classes[0] if len(classes) == 2 else "the mean of the others"
         found = self.log_odds()
-        width = min(max(map(len, (self.columns[0], *self.first.values))), WIDEST)
-        each = min(max(7, *map(len, self.second.values)), 16)
+        first = distinct(self.first.values, WIDEST)
+        second = distinct(self.second.values, WIDEST_VALUE)
+        width = max(min(len(self.columns[0]), WIDEST), *map(len, first), 0)
+        each = max(7, *map(len, second))
         lines = [
             f"{self.columns[0]} by {self.columns[1]}: log-odds of {label} against {other}",
-            f"{'':{width}}  " + "  ".join(f"{v[:each]:>{each}}" for v in self.second.values),
+            f"{'':{width}}  " + "  ".join(f"{value:>{each}}" for value in second),
         ]
-        for value, row in zip(self.first.values, found.tolist(), strict=True):
+        for value, row in zip(first, found.tolist(), strict=True):
             cells = ["" if np.isnan(odds) else f"{odds:+.2f}" for odds in row]
             told = "  ".join(f"{cell:>{each}}" for cell in cells)
-            lines.append(f"{value[:width]:{width}}  {told}".rstrip())
+            lines.append(f"{value:{width}}  {told}".rstrip())
         return "\n".join(lines)
 
     def __repr__(self) -> str:

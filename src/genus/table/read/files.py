@@ -54,6 +54,7 @@ SHORT_BLOCK = 1 << 14  # bytes of a sample to estimate the number of lines
 TYPES = "['BIGINT', 'DOUBLE', 'TIME', 'DATE', 'TIMESTAMP', 'TIMESTAMPTZ', 'VARCHAR']"
 DELIMITERS = ",;\t|"
 ALIKE = 0.8  # similarity of the names of files that may be meant
+LONGEST_ADVICE = 500  # characters of names in a query that an error advises
 MOST_LINES = 1_000_000  # searched for one with another number of fields
 SQL = re.compile(r"\s*(\(\s*)*(select|with|from|values|table|pivot|unpivot)\b.*\s", re.I | re.S)
 SQL_CSV = re.compile(r"\.(csv|tsv)(\.gz|\.zst)?$", re.I)  # read as CSV in a query
@@ -471,35 +472,43 @@ def dialect_of(options: str, path: str) -> dict[str, Any]:
 
 
 def refuse_repeated(options: str, paths: Sequence[str], columns: Sequence[str]) -> None:
-    """Raise an error if a CSV file has two columns of one name.
+    """Raise an error if a CSV file has two columns of one name, and both are among `columns`.
 
     DuckDB renames the second of two columns, such as `y` to `y_1`. If names differ only in case,
     such as `y` and `Y`, it renames them, too, but this is only a warning here.
     """
     there = {name.lower() for name in columns}
-    again = (SECOND.fullmatch(name.lower()) for name in columns)
-    if not any(found and found[1] in there for found in again):
+    numbered = (SECOND.fullmatch(name.lower()) for name in columns)
+    if not any(found and found[1] in there for found in numbered):
         return
     for path in paths:
         head, own = head_of(options, path)
         if len(head) != len(own):
             continue
-        first: dict[str, int] = {}
-        for j, name in enumerate(head):
-            i = first.setdefault(name.lower(), j)
-            if i == j or not name:
-                continue
-            told, name = ORIGINS.get(path, path), shortened(name)
-            if head[i] == head[j]:
-                raise TableError(
-                    f"{told} has two columns {name!r}, the columns {i + 1} and {j + 1}. Rename "
-                    f"one, or leave one out with a query: SELECT * EXCLUDE "
-                    f"({identifier(shortened(own[j]))}) FROM {literal(told)}."
-                )
-            warn(
-                f"{told} has columns {shortened(head[i])!r} and {name!r}, whose names differ only "
-                f"in upper and lower case. The second is read as {shortened(own[j])!r}."
+        told = ORIGINS.get(path, path)
+        used = [j for j, name in enumerate(head) if name and own[j] in columns]
+        same: dict[str, int] = {}
+        again = [(i, j) for j in used if (i := same.setdefault(head[j], j)) != j]
+        if again:
+            i, j = again[0]
+            others = ", ".join(identifier(own[j]) for _, j in again)
+            advice = (
+                ", or leave out those that repeat a name with a query: SELECT * EXCLUDE "
+                f"({others}) FROM {literal(told)}"
             )
+            raise TableError(
+                f"{told} has two columns {shortened(head[j])!r}, the columns {i + 1} and {j + 1}. "
+                f"Rename one{advice if len(others) < LONGEST_ADVICE else ''}."
+            )
+        alike: dict[str, int] = {}
+        for j in used:
+            i = alike.setdefault(head[j].lower(), j)
+            if i != j:
+                warn(
+                    f"{told} has columns {shortened(head[i])!r} and {shortened(head[j])!r}, whose "
+                    "names differ only in upper and lower case. The second is read as "
+                    f"{shortened(own[j])!r}."
+                )
 
 
 def head_of(options: str, path: str) -> tuple[list[str], list[str]]:
