@@ -756,7 +756,13 @@ def test_why_and_stats(home):
     assert code == 0
     assert re.match(r"spam: probability 0\.9\d+, score \+", out.decode())
     assert out.count(b" spam, 0 ham") >= 3
-    (home / "two.mbox").write_bytes(b"From a\n" + ham(100) + b"\n\nFrom b\n" + spam(100) + b"\n")
+    (home / "two.mbox").write_bytes(
+        b"From a Mon Jan  1 00:00:00 2024\n"
+        + ham(100)
+        + b"\n\nFrom b Mon Jan  1 00:00:00 2024\n"
+        + spam(100)
+        + b"\n"
+    )
     code, out, err = genus("why", home / "two.mbox", home=home)
     assert (code, out[:4]) == (0, b"ham:")
     assert "two.mbox#1, the first of several messages" in err
@@ -771,7 +777,13 @@ def test_why_and_stats(home):
 
 def test_a_message_of_an_mbox_has_a_name(home):
     box = home / "two.mbox"
-    box.write_bytes(b"From a\n" + ham(100) + b"\n\nFrom b\n" + spam(100) + b"\n")
+    box.write_bytes(
+        b"From a Mon Jan  1 00:00:00 2024\n"
+        + ham(100)
+        + b"\n\nFrom b Mon Jan  1 00:00:00 2024\n"
+        + spam(100)
+        + b"\n"
+    )
     code, out, err = genus("check", f"{box}#2", home=home)
     assert (code, out[:4], out.count(b"\n"), err) == (0, b"spam", 1, "")
     assert out.endswith(b"two.mbox#2\n")
