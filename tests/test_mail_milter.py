@@ -222,14 +222,23 @@ def test_the_only_recipient_has_a_say(milter, learned, mail, tmp_path):
         found = messages_at(str(EXAMPLES / f"{name}.mbox"))
         spam_filter.learn((raw for _, raw in found), name == "ham")  # to her, it is the other way
     spam_filter.close()
-    server = milter("--users", tmp_path, "--site", learned, "--workers", "1")
+    (tmp_path / "ann.sqlite").rename(tmp_path / "Ann.sqlite")  # as servers wrote it before
+    server = milter(
+        *("--users", tmp_path, "--site", learned, "--workers", "1"),
+        *("--domain", "example.com", "--domain", "test.example"),
+    )
     with server.connect() as asking:
         steps = asking.agree()
-        (hers,) = asking.send(mail[1], steps, b"<Ann@example.com>")
-        for other in (b"<bob@example.com>", b"<>", b"<../ann@x>", b"\xff" * 1000):
+        for hers in (b"<aNN@example.com>", b"<ann+lists@test.example>", b"<Ann+x>"):
+            (change,) = asking.send(mail[1], steps, hers)
+            assert b"spam; probability=" not in change
+        for other in (
+            *(b"<bob@example.com>", b"<>", b"<../ann@x>", b"\xff" * 1000),
+            *(b"<ann@anything.example>", b"<ann-x@example.com>"),
+        ):
             (change,) = asking.send(mail[1], steps, other)
             assert b"spam; probability=" in change
-        assert b"spam; probability=" not in hers
+    assert server.said().count("user=Ann ") == 3
 
 
 BAD = {

@@ -77,6 +77,8 @@ class Access:
     def user(self, peer: Peer, request: Request) -> str | None:
         """Return the user whose store a request is about; None means the site's or the only store.
 
+        A peer that is not trusted acts for the user whose name is exactly its own: other names of
+        a store, such as one with an extension, are those of mail, not of users of this machine.
         Some clients always name their user. So if a peer without a known identity names a user, it
         is not refused, but gets the site's answer.
         """
@@ -90,7 +92,7 @@ class Access:
             )
         if is_unknown or not self.apart:
             return None
-        if request.user not in (None, peer.name):
+        if (request.user or peer.name).lower() != peer.name.lower():
             raise Refusal(Code.EX_NOPERM, f"{peer.name} may not act for another user")
         return peer.name
 
