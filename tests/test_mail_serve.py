@@ -1218,6 +1218,44 @@ def test_one_store_is_for_all_who_reach_it_unless_there_is_a_secret():
         Access(secret="a secret of the site").user(FAR, asking("TELL"))
 
 
+@ABOUT
+@pytest.mark.parametrize("apart", [True, False])
+def test_a_wrong_secret_is_not_the_same_as_none(command, apart):
+    access = Access(apart, secret="a secret of the site")
+    for peer in (FAR, ANN, Peer(0)):
+        for secret in ("another secret", "", "a secret of the sit", "ä secret"):
+            with pytest.raises(Refusal, match="wrong secret"):
+                access.user(peer, asking(command, user="bob", secret=secret))
+        assert (
+            access.user(peer, asking(command, user="bob", secret="a secret of the site")) == "bob"
+        )
+    with pytest.raises(Refusal, match="wrong secret: the server has none"):
+        Access(True).user(FAR, asking(command, user="bob", secret="a secret"))
+    assert Access().user(FAR, asking(command, secret="a secret")) is None  # one store for all
+
+
+def test_a_wrong_secret_is_refused_logged_and_counted(serve, tmp_path, taught):
+    (right, wrong), port = (tmp_path / "right", tmp_path / "wrong"), free_port()
+    for path in (right, wrong):
+        path.write_text(f"the {path.name} secret of the site\n")
+        path.chmod(0o600)
+    server = serve(
+        *("--users", tmp_path / "users", "--site", taught, "--secret-file", right),
+        *("--metrics", f"127.0.0.1:{port}"),
+        tcp=True,
+    )
+    ask = ("--user", "nmann", "--check")
+    done = client(server, *ask, "--secret-file", wrong, message=SPAM)
+    assert (done.returncode, done.stdout) == (3, b"")
+    assert b"wrong secret" in done.stderr
+    assert client(server, *ask, "--secret-file", right, message=SPAM).returncode == 0
+    assert re.search(
+        r'user=127\.0\.0\.1 command=CHECK verdict=refused .* reason="wrong', server.said()
+    )
+    with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
+        assert 'genus_mail_events_total{event="refused"} 1\n' in answer.read().decode()
+
+
 def test_the_secret_is_not_passed_on():
     request = asking("TELL", user="bob", secret="a secret").of_user("ann")
     assert request.headers == {"user": "ann"}
