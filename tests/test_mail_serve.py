@@ -770,6 +770,35 @@ os.execv(sys.argv[2], sys.argv[2:])
 """
 
 
+def test_a_store_that_is_made_is_mentioned(serve, tmp_path, taught):
+    first = tmp_path / "first" / "mail.sqlite"
+    created = f"Note: There was no store at {first}, so an empty one was created."
+    server = serve("--store", first, workers=1)
+    assert created in server.said()
+    assert b"DidSet: local" in server.request("TELL", SPAM, "Message-class: spam", "Set: local")
+    server.restart()
+    assert "There was no store" not in server.said()
+    server = serve("--users", tmp_path / "users", "--site", tmp_path / "site.sqlite", workers=1)
+    assert "There was no store at" in server.said()
+
+
+def test_a_store_that_vanishes_is_missed_not_made_again(serve, taught):
+    server = serve(workers=1)
+    assert b"Spam: True" in server.request("CHECK", SPAM)
+    for path in server.folder.glob("mail.sqlite*"):
+        path.unlink()
+    lesson = (SPAM, "Message-class: spam", "Set: local")
+    for _ in range(2):
+        for asked in (("CHECK", SPAM), ("TELL", *lesson)):
+            told = server.request(*asked)
+            assert told.startswith(b"SPAMD/1.0 75 EX_TEMPFAIL: There is no store at")
+    assert "CHECK: There is no store at" in server.said()
+    assert not server.store.exists()
+    shutil.copy(taught, server.store)
+    assert b"Spam: True" in server.request("CHECK", SPAM)
+    assert b"DidSet: local" in server.request("TELL", *lesson)
+
+
 def test_sockets_of_systemd(taught, tmp_path):
     if os.environ.get("GENUS_SANITIZED") == "1":
         pytest.skip("servers run without the sanitizer, which looks at the kernel")

@@ -57,6 +57,9 @@ def milter(
     already has. If anything fails, the message passes unchanged. No mail is rejected. Use Sieve or
     the mail program to sort mail by the header.
 
+    The milter only reads: it does not start without a store. If the store vanishes later, it logs
+    an error for each message, and uses the store again as soon as there is one.
+
     The milter logs one line on stderr for each message. SIGTERM and Ctrl-C end it after the
     messages in progress; SIGHUP opens the stores again.
 
@@ -78,7 +81,7 @@ def milter(
     def service(processes: int) -> Service:
         folder = None if users is None else Path(users).expanduser()
         return Service(
-            Stores(store, site, folder, names=servers.names_of(domains, delimiter)),
+            Stores(store, site, folder, names=servers.names_of(domains, delimiter), creates=False),
             Limits(max_size, clients, timeout),
             tallies=Tallies(processes),
             log=servers.log_of(log_json, no_log),

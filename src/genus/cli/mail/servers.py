@@ -291,7 +291,12 @@ def start(
         if place.user is not None:
             become(place.user)
         shared = service(number + 1)
-        known = prepare(shared.stores)
+        known, created = prepare(shared.stores)
+        if created:
+            say(
+                f"Note: There was no store at {created}, so an empty one was created. If you have "
+                "learned mail, check the name of the store."
+            )
         holds = f"The store holds {known.ham:,} ham and {known.spam:,} spam."
         say(f"{holds} {too_little(known)}".rstrip())
         stores = shared.stores

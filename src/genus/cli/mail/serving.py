@@ -101,6 +101,9 @@ def serve(
     every client can make the filter learn. If root starts the server, --user is required: the
     server switches to that user.
 
+    If there is no store, the server creates an empty one when it starts, and says so. If the store
+    vanishes later, requests fail until it is back or the server is started again.
+
     The server logs one line on stderr for each message. SIGTERM and Ctrl-C end it after the
     requests in progress; SIGHUP opens the stores again. It uses sockets that systemd passes to it.
 

@@ -22,13 +22,18 @@ USER = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.@+=-]{{0,{LONGEST_USER - 1}}}")
 
 @dataclass(frozen=True)
 class Stores:
-    """One store for all users; or a folder with a store for each, on top of a site's store."""
+    """One store for all users; or a folder with a store for each, on top of a site's store.
+
+    `creates` is whether missing stores are created: the common one at the start, and those of
+    users when they learn.
+    """
 
     store: str | None = None
     site: str | None = None
     users: Path | None = None
     most_users: int = MOST_USERS
     names: Names = field(default_factory=Names)
+    creates: bool = True
 
 
 class Filters:
@@ -67,10 +72,19 @@ class Filters:
             raise Refusal(Code.EX_UNAVAILABLE, most)
         return self._filter(own or user.lower())
 
+    def create(self) -> str:
+        """Create the common store, and return its name."""
+        spam_filter = SpamFilter.open(*self._common)
+        try:
+            return spam_filter.store.layers[0].name
+        finally:
+            spam_filter.close()
+
     def open(self) -> None:
         """Open the common store; if that fails, each request for it reports the reason.
 
-        A process that has a store open notices if another file is put in its place.
+        A process that has a store open notices if another file is put in its place, and if there is
+        none any more. Such a store is not created again: it would know nothing.
         """
         with suppress(StoreError, OSError):
             self._filter(None)
@@ -101,9 +115,26 @@ class Filters:
         self._open.move_to_end(user)
         return found
 
-    def _opened(self, user: str | None) -> SpamFilter:
+    @property
+    def _common(self) -> tuple[str | None, str | None]:
+        """The names of the common store and of the site's, on top of which it is."""
         if self._folder is None:
-            return SpamFilter.open(self.stores.store, self.stores.site)
-        if user is None:
-            return SpamFilter.open(self.stores.site)
-        return SpamFilter.open(self._folder.file(user), self.stores.site)
+            return self.stores.store, self.stores.site
+        return self.stores.site, None
+
+    def _opened(self, user: str | None) -> SpamFilter:
+        if self._folder is None or user is None:
+            return existing(*self._common)
+        own = self._folder.file(user)
+        if self.stores.creates:
+            return SpamFilter.open(own, self.stores.site)
+        return existing(own, self.stores.site)
+
+
+def existing(store: str | Path | None, site: str | None) -> SpamFilter:
+    """Open the filter of a store; raise NoStore if it is missing, even if the site's exists."""
+    found = SpamFilter.open(store, site, create=False)
+    if site is not None and len(found.store.layers) == 1:
+        found.close()
+        SpamFilter.open(store, create=False)  # raises the error
+    return found
