@@ -242,7 +242,7 @@ def test_the_kernel_density_is_near_scipys():
     edges = family.edges(values, grid)
     assert grid.holds(edges).all()
     binned = np.bincount(np.searchsorted(edges, values, side="right"), counts, len(edges) + 1)[None]
-    p = np.exp(family.smooth(binned).log_p())[:, 0]
+    p = np.exp(family.smooth(binned, np.ones(1)).log_p())[:, 0]
     assert p.sum() == pytest.approx(1, abs=1e-3)
     width = np.diff(edges).mean()
     middle = np.concatenate([[edges[0] - width / 2], edges + width / 2])
@@ -255,7 +255,7 @@ def test_the_kernel_density_is_near_scipys():
 def test_leaving_one_out_of_a_kernel_density_is_exact():
     binned = rng.poisson(1.5, (3, 20)).astype(float)
     family = KernelDensity()
-    smoothed = family.smooth(binned)
+    smoothed = family.smooth(binned, np.ones(3))
     k, g = np.nonzero(binned)
     left = smoothed.leave_one_out(None, None, g[:, None], k, np.ones(len(k)))
     for i in (0, 7, len(k) - 1):

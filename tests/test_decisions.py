@@ -287,10 +287,19 @@ def test_in_time_only_earlier_rows_are_learned_from():
     order = np.argsort(frame.day.to_numpy(), kind="stable")
     late = order[-np.bincount(found.fold)[-1] :]
     early = np.setdiff1d(order, late)
-    whole = TableClassifier().plan(frame, target="y")  # of all rows, as it is in other folds
-    refitted = TableClassifier().fit(frame.iloc[early], target="y", like=whole)
+    past = frame.iloc[np.sort(early)]
+    refitted = TableClassifier().fit(past, target="y")
     expected = refitted.predict_proba(frame.iloc[late])
     assert found.probabilities[found.fold == 3] == pytest.approx(expected, abs=1e-9)
+
+
+def test_in_time_a_class_may_come_later():
+    frame = rows()[["x", "day", "y"]].sort_values("day", kind="stable", ignore_index=True)
+    frame.loc[:99, "y"] = "early"
+    found = cross_validate(TableClassifier(), frame, target="y", folds=4, time="day")
+    assert found.classes.tolist() == ["early", "no", "yes"]
+    assert (found.probabilities[found.fold == 0, 0] == 1).all()
+    assert (found.probabilities[found.fold == 3, 1:].sum(axis=1) > 0.5).all()
 
 
 def test_in_time_rows_keep_their_weights():
@@ -494,6 +503,8 @@ def test_copies_of_rows_are_noticed():
     assert "About 9.09 % of rows are copies" in told
     few = {"a": [i % 3 for i in range(200)], "y": [i % 2 for i in range(200)]}
     assert "copies" not in " ".join(TableClassifier().fit(few, target="y").cautions())
+    short = {"a": RNG.normal(size=200).round(2), "y": [i % 2 for i in range(200)]}
+    assert "copies" not in " ".join(TableClassifier().fit(short, target="y").cautions())
 
 
 # The command line

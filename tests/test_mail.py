@@ -6,9 +6,11 @@ import os
 import random
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 import time
 from pathlib import Path
 
@@ -30,6 +32,7 @@ from scope import at_night, nightly
 
 DATA = Path(os.environ.get("GENUS_DATA", Path(__file__).parents[2] / "shared" / "data"))
 SANITIZED = "GENUS_SANITIZED" in os.environ
+NOBODY = 65534, 65534
 
 WORDS = {
     "ham": """meeting lunch agenda minutes report budget draft review train ticket holiday family
@@ -756,7 +759,13 @@ def test_why_and_stats(home):
     assert code == 0
     assert re.match(r"spam: probability 0\.9\d+, score \+", out.decode())
     assert out.count(b" spam, 0 ham") >= 3
-    (home / "two.mbox").write_bytes(b"From a\n" + ham(100) + b"\n\nFrom b\n" + spam(100) + b"\n")
+    (home / "two.mbox").write_bytes(
+        b"From a Mon Jan  1 00:00:00 2024\n"
+        + ham(100)
+        + b"\n\nFrom b Mon Jan  1 00:00:00 2024\n"
+        + spam(100)
+        + b"\n"
+    )
     code, out, err = genus("why", home / "two.mbox", home=home)
     assert (code, out[:4]) == (0, b"ham:")
     assert "two.mbox#1, the first of several messages" in err
@@ -771,7 +780,13 @@ def test_why_and_stats(home):
 
 def test_a_message_of_an_mbox_has_a_name(home):
     box = home / "two.mbox"
-    box.write_bytes(b"From a\n" + ham(100) + b"\n\nFrom b\n" + spam(100) + b"\n")
+    box.write_bytes(
+        b"From a Mon Jan  1 00:00:00 2024\n"
+        + ham(100)
+        + b"\n\nFrom b Mon Jan  1 00:00:00 2024\n"
+        + spam(100)
+        + b"\n"
+    )
     code, out, err = genus("check", f"{box}#2", home=home)
     assert (code, out[:4], out.count(b"\n"), err) == (0, b"spam", 1, "")
     assert out.endswith(b"two.mbox#2\n")
@@ -815,6 +830,109 @@ def test_sort_takes_a_folder_with_a_slash(home, maildir):
     assert not Path(".Junk").exists()
     code, _, err = genus("sort", maildir, "--junk", "cur/", home=home)
     assert (code, "is a part of the Maildir" in err) == (1, True)
+
+
+def test_sort_of_a_subfolder_moves_to_the_folder_of_the_whole_maildir(home, maildir):
+    """Dovecot does not see a folder inside a folder of a Maildir++."""
+    lists = maildir / ".Lists"
+    sorting.make_maildir(lists)
+    (lists / "cur" / "9.host:2,S").write_bytes(spam(102))
+    code, _, _ = genus("sort", lists, home=home)
+    assert (code, (maildir / ".Junk" / "cur" / "9.host:2,S").exists()) == (0, True)
+    assert not (lists / ".Junk").exists()
+    (lists / "cur" / "10.host:2,S").write_bytes(spam(103))
+    code, _, err = genus("sort", lists, "--junk", lists / ".Junk", home=home)
+    assert (code, f"{maildir}/.Lists.Junk" in err) == (1, True)
+    code, _, err = genus("sort", maildir / ".Junk", home=home)
+    assert (code, "is the Maildir itself" in err) == (1, True)
+
+
+def test_sort_wants_a_dot_in_a_maildir_whose_folders_have_one(home, maildir):
+    code, _, _ = genus("sort", maildir, "--junk", "Junk", "--dry-run", home=home)
+    assert code == 0
+    sorting.make_maildir(maildir / ".Lists")
+    for folder in (maildir, maildir / ".Lists"):
+        code, _, err = genus("sort", folder, "--junk", "Junk", home=home)
+        assert (code, "Name .Junk instead" in err) == (1, True)
+    sorting.make_maildir(maildir / "Junk")  # it is there: somebody uses it
+    code, _, _ = genus("sort", maildir, "--junk", "Junk", home=home)
+    assert (code, len(list((maildir / "Junk" / "new").iterdir()))) == (0, 1)
+
+
+needs_root = pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can switch to another user"
+)
+
+
+@pytest.fixture
+def belongings(trained):
+    """A folder that all can enter, with a Maildir of `nobody` and a store that all can read."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        maildir = folder / "Maildir"
+        sorting.make_maildir(maildir)
+        (maildir / "new" / "1.host").write_bytes(spam(100))
+        trained.store.tidy()
+        shutil.copy(trained.store.path, folder / "site.sqlite")
+        (folder / "site.sqlite").chmod(0o644)
+        for each in (maildir, *maildir.rglob("*")):
+            os.chown(each, *NOBODY)
+        yield folder
+
+
+def sort_as_root(folder):
+    command = [sys.executable, "-m", "genus.cli", "mail", "sort", folder / "Maildir"]
+    stores = ["--store", folder / "none.sqlite", "--site", folder / "site.sqlite"]
+    return subprocess.run([*command, *stores], capture_output=True, text=True, cwd="/")
+
+
+@needs_root
+def test_root_sorts_as_the_owner_of_the_maildir(belongings):
+    done = sort_as_root(belongings)
+    assert done.returncode == 0, done.stderr
+    junk = belongings / "Maildir" / ".Junk"
+    assert [each.name for each in (junk / "new").iterdir()] == ["1.host"]
+    assert {each.stat().st_uid for each in (junk, *junk.rglob("*"))} == {NOBODY[0]}
+
+
+@needs_root
+def test_root_writes_nowhere_that_the_owner_cannot(belongings):
+    secret = belongings / "secret"
+    sorting.make_maildir(secret)
+    secret.chmod(0o755)
+    (belongings / "Maildir" / ".Junk").symlink_to(secret)
+    done = sort_as_root(belongings)
+    assert (done.returncode, "cannot be written to" in done.stderr) == (1, True)
+    assert not list((secret / "new").iterdir())
+
+
+@needs_root
+def test_root_sorts_its_own_maildir_but_follows_no_links(belongings):
+    maildir = belongings / "Maildir"
+    for each in (maildir, *maildir.rglob("*")):
+        os.chown(each, 0, 0)
+    sorting.make_maildir(maildir / ".Junk")
+    os.chown(maildir / ".Junk" / "new", *NOBODY)
+    done = sort_as_root(belongings)
+    assert (done.returncode, "belongs to the user ID" in done.stderr) == (1, True)
+    (maildir / ".Junk" / "new").rmdir()
+    (maildir / ".Junk" / "new").symlink_to("/etc")
+    done = sort_as_root(belongings)
+    assert (done.returncode, "new is a symbolic link" in done.stderr) == (1, True)
+    (maildir / ".Junk" / "new").unlink()
+    maildir.chmod(0o777)
+    done = sort_as_root(belongings)
+    assert (done.returncode, "can be changed by other users" in done.stderr) == (1, True)
+    maildir.chmod(0o700)
+    assert sort_as_root(belongings).returncode == 0
+
+
+@needs_root
+def test_root_does_not_sort_for_a_user_without_a_name(belongings):
+    os.chown(belongings / "Maildir", 4_000_000, 4_000_000)
+    done = sort_as_root(belongings)
+    assert (done.returncode, "which has no name" in done.stderr) == (1, True)
 
 
 def test_sort_leaves_no_part_of_a_message_on_a_full_disk(trained, maildir, monkeypatch):

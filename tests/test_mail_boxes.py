@@ -163,6 +163,88 @@ def test_from_in_a_text_without_an_empty_line_before_is_text() -> None:
     assert divided_of(ENVELOPE + raw + b"\n") == [raw]
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "From now on we meet at 9.",
+        "From ann",
+        "From ",
+        "From ann to bob Mon Jan  1 12:00:00 2024",
+        "From ann@example.org Mon Jan  1 12:00:00 2024 we meet at 9.",
+        "From ann@example.org Monday at 12:00:00 2024",
+        "From ann@example.org Mon Jan  1 12:00:00",
+        ">From ann@example.org Mon Jan  1 12:00:00 2024",
+        " From ann@example.org Mon Jan  1 12:00:00 2024",
+    ],
+)
+def test_from_without_a_date_is_text(line: str) -> None:
+    """Dovecot quotes only lines that look like a separator."""
+    raw = b"Subject: a\n\nHello\n\n" + line.encode() + b"\nAnn\n\n"
+    found = divided_of(ENVELOPE + raw + ENVELOPE + ONE + b"\n")
+    assert [each.replace(b">From", b"From") for each in found] == [
+        raw[:-1].replace(b">From", b"From"),
+        ONE,
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "From ann@example.org Mon Jan  1 12:00:00 2024",
+        "From ann@example.org  Mon Jan  1 12:00:00 2024",
+        "From  Mon Jan  1 12:00:00 2024",
+        "From Mon Jan  1 12:00:00 2024",
+        "From - Mon Jan 01 12:00:00 2024",
+        "From <> Mon Jan  1 12:00:00 2024",
+        'From "Ann Lee"@example.org Mon Jan  1 12:00:00 2024',
+        "From ann at example.org  Mon Jan  1 12:00:00 2024",
+        "From 1781@xxx Mon Jan 01 12:00:00 +0000 2024",
+        "From ann@example.org Mon Jan  1 12:00:00 2024 +0100",
+        "From ann@example.org Mon Jan  1 12:00:00 CEST 2024",
+        "From ann@example.org Mon Jan  1 12:00:00 MET DST 2024",
+        "From ann Mon Jan  1 12:00 1990 remote from host",
+        "From ann Mon Jan  1 12:00 EST 1990 remote from host ",
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_from_with_a_date_separates_messages(line: str, end: str) -> None:
+    one = ONE.replace(b"\n", end.encode())
+    both = 2 * ((line + end).encode() + one + end.encode())
+    assert divided_of(both) == [one, one]
+
+
+def with_length(raw: bytes, length: int | None = None) -> bytes:
+    length = len(raw.partition(b"\n\n")[2]) if length is None else length
+    return b"Content-Length: %d\n%b" % (length, raw)
+
+
+INNER = b"Subject: a\n\nForwarded:\n\n" + ENVELOPE + ONE + b"\nAnn\n"
+
+
+@pytest.mark.parametrize("block", [7, 1 << 16])
+def test_content_length_counts_if_it_leads_to_a_separator_or_the_end(
+    block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(boxes, "BLOCK", block)
+    raw = with_length(INNER)
+    for empty in (b"", b"\n"):
+        assert divided_of(2 * (ENVELOPE + raw + empty) + ENVELOPE + ONE) == [
+            raw if empty else raw[:-1],
+            raw if empty else raw[:-1],
+            ONE[:-1],
+        ]
+        assert divided_of(ENVELOPE + raw + empty) == [raw if empty else raw[:-1]]
+
+
+@pytest.mark.parametrize("wrong", [0, 1, 150, 10_000, 1 << 25, 10**11])
+def test_a_wrong_content_length_does_not_count(wrong: int) -> None:
+    raw = with_length(INNER, wrong)
+    start, end = raw.split(b"\n" + ENVELOPE)
+    assert divided_of(2 * (ENVELOPE + raw + b"\n")) == 2 * [start, end]
+    both = b"Content-Length: %d\n" % (len(INNER) - 12) + raw
+    assert len(divided_of(2 * (ENVELOPE + both + b"\n"))) == 4
+
+
 def test_from_in_a_file_that_is_no_mbox_is_text() -> None:
     raw = b"Subject: a\n\nHello\n\nFrom here on it is cold.\n\n>From there, too.\n"
     assert divided_of(raw) == [raw]
@@ -430,6 +512,7 @@ def stdin(monkeypatch: pytest.MonkeyPatch) -> io.BytesIO:
     return buffer
 
 
+@pytest.mark.filterwarnings("ignore:stdin holds an mbox")
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
@@ -444,6 +527,21 @@ def test_stdin_is_one_message_whatever_it_holds(
     stdin.write(data)
     stdin.seek(0)
     assert list(messages_at("-")) == expected
+
+
+def test_an_mbox_on_stdin_is_one_message_with_a_warning(
+    stdin: io.BytesIO, recwarn: pytest.WarningsRecorder
+) -> None:
+    stdin.write(mbox_of(BOTH))
+    stdin.seek(0)
+    assert len(list(messages_at("-"))) == 1
+    assert "an mbox of 2 messages" in str(recwarn.pop(UserWarning).message)
+    stdin.seek(0)
+    stdin.truncate()
+    stdin.write(mbox_of([TWO]))
+    stdin.seek(0)
+    assert len(list(messages_at("-"))) == 1
+    assert not recwarn.list
 
 
 def test_an_empty_stdin_holds_no_message(stdin: io.BytesIO) -> None:

@@ -92,7 +92,8 @@ def commands() -> dict[str, str]:
         (COMPOSE / "compose.yaml").read_text(),
         re.MULTILINE,
     ):
-        command = "genus " + words.replace(",", "")
+        # restart: unless-stopped
+        command = "sh -c " + shlex.quote(f"until genus {words.replace(',', '')}; do sleep 1; done")
         inner = f"mount -o remount,bind,ro / && exec {CONFINED} {command}"
         found[name] = f"PATH=/opt/genus/bin:$PATH exec unshare --mount sh -c {shlex.quote(inner)}"
     for what, rest in instructions():

@@ -216,20 +216,62 @@ def test_what_fails_passes_unmarked(milter, mail):
     assert "bug" not in server.said()
 
 
+def test_there_must_be_a_store(tmp_path, learned):
+    whom = ["--user", "root"] if os.geteuid() == 0 else []
+    where = ["--socket", str(tmp_path / "milter"), *whom]
+    missing, site = str(tmp_path / "none" / "mail.sqlite"), str(learned)
+    for options, told in (
+        (["--store", missing], f"There is no store at {missing}. Learn some mail first"),
+        (["--store", missing, "--site", site], f"There is no store at {missing}."),
+        (["--users", str(tmp_path), "--site", missing], f"There is no store at {missing}."),
+        (["--users", str(tmp_path / "none"), "--site", site], "There is no folder"),
+    ):
+        done = CliRunner().invoke(cli, ["mail", "milter", *where, *options])
+        assert done.exit_code == 1
+        assert told in " ".join(done.stderr.split())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_that_vanishes_is_missed_not_made_again(milter, learned, mail):
+    server = milter("--workers", "1")
+    with server.connect() as asking:
+        steps = asking.agree()
+        assert len(asking.send(mail[1], steps)) == 1
+        for path in server.folder.glob("mail.sqlite*"):
+            path.unlink()
+        for _ in range(2):
+            assert asking.send(mail[1], steps) == []  # it passes unmarked
+        assert server.said().count(f"MILTER: There is no store at {server.store}.") == 2
+        assert server.said().count("verdict=failed") == 2
+        assert not server.store.exists()
+        shutil.copyfile(learned, server.store)
+        (change,) = asking.send(mail[1], steps)
+        assert b"spam; probability=" in change
+
+
 def test_the_only_recipient_has_a_say(milter, learned, mail, tmp_path):
     spam_filter = SpamFilter.open(tmp_path / "ann.sqlite")
     for name in ("spam", "ham"):
         found = messages_at(str(EXAMPLES / f"{name}.mbox"))
         spam_filter.learn((raw for _, raw in found), name == "ham")  # to her, it is the other way
     spam_filter.close()
-    server = milter("--users", tmp_path, "--site", learned, "--workers", "1")
+    (tmp_path / "ann.sqlite").rename(tmp_path / "Ann.sqlite")  # as servers wrote it before
+    server = milter(
+        *("--users", tmp_path, "--site", learned, "--workers", "1"),
+        *("--domain", "example.com", "--domain", "test.example"),
+    )
     with server.connect() as asking:
         steps = asking.agree()
-        (hers,) = asking.send(mail[1], steps, b"<Ann@example.com>")
-        for other in (b"<bob@example.com>", b"<>", b"<../ann@x>", b"\xff" * 1000):
+        for hers in (b"<aNN@example.com>", b"<ann+lists@test.example>", b"<Ann+x>"):
+            (change,) = asking.send(mail[1], steps, hers)
+            assert b"spam; probability=" not in change
+        for other in (
+            *(b"<bob@example.com>", b"<>", b"<../ann@x>", b"\xff" * 1000),
+            *(b"<ann@anything.example>", b"<ann-x@example.com>"),
+        ):
             (change,) = asking.send(mail[1], steps, other)
             assert b"spam; probability=" in change
-        assert b"spam; probability=" not in hers
+    assert server.said().count("user=Ann ") == 3
 
 
 BAD = {

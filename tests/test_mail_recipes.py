@@ -889,7 +889,7 @@ def test_upkeep_of_many_users(tmp_path: Path, learned: Path) -> None:
     for name in ("ann", "bob@example.com"):
         shutil.copyfile(learned, users / f"{name}.sqlite")
     before = site.read_bytes()
-    printed = shell(recipe("Many users", 1, users=users, store=site), tmp_path)
+    printed = shell(recipe("Letting the users' mail fade", users=users, store=site), tmp_path)
     assert printed.count("the store holds 32 ham and 31 spam.\n") == 2
     assert site.read_bytes() == before
 

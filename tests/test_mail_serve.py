@@ -34,6 +34,7 @@ from genus.mail.spamd.answers import marked, points, shown, spam_header, symbols
 from genus.mail.spamd.filters import Filters, Stores
 from genus.mail.spamd.listening import on_tcp, on_unix
 from genus.mail.spamd.log import Entry, identity_of
+from genus.mail.spamd.names import Folder, Names, own_domains
 from genus.mail.spamd.protocol import HEAD, Code, Reading, Refusal, Request, answer
 from genus.mail.spamd.shared import Rates, Tallies
 from genus.mail.spamd.worker import reply
@@ -769,6 +770,35 @@ os.execv(sys.argv[2], sys.argv[2:])
 """
 
 
+def test_a_store_that_is_made_is_mentioned(serve, tmp_path, taught):
+    first = tmp_path / "first" / "mail.sqlite"
+    created = f"Note: There was no store at {first}, so an empty one was created."
+    server = serve("--store", first, workers=1)
+    assert created in server.said()
+    assert b"DidSet: local" in server.request("TELL", SPAM, "Message-class: spam", "Set: local")
+    server.restart()
+    assert "There was no store" not in server.said()
+    server = serve("--users", tmp_path / "users", "--site", tmp_path / "site.sqlite", workers=1)
+    assert "There was no store at" in server.said()
+
+
+def test_a_store_that_vanishes_is_missed_not_made_again(serve, taught):
+    server = serve(workers=1)
+    assert b"Spam: True" in server.request("CHECK", SPAM)
+    for path in server.folder.glob("mail.sqlite*"):
+        path.unlink()
+    lesson = (SPAM, "Message-class: spam", "Set: local")
+    for _ in range(2):
+        for asked in (("CHECK", SPAM), ("TELL", *lesson)):
+            told = server.request(*asked)
+            assert told.startswith(b"SPAMD/1.0 75 EX_TEMPFAIL: There is no store at")
+    assert "CHECK: There is no store at" in server.said()
+    assert not server.store.exists()
+    shutil.copy(taught, server.store)
+    assert b"Spam: True" in server.request("CHECK", SPAM)
+    assert b"DidSet: local" in server.request("TELL", *lesson)
+
+
 def test_sockets_of_systemd(taught, tmp_path):
     if os.environ.get("GENUS_SANITIZED") == "1":
         pytest.skip("servers run without the sanitizer, which looks at the kernel")
@@ -841,6 +871,8 @@ def test_the_command_says_what_is_wrong(tmp_path):
     assert "use --socket /run/here" in refused("--listen", "/run/here", *store, code=2)
     assert "is not a mode" in refused("--mode", "999", *store, code=2)
     assert "needs --site" in refused("--users", tmp_path, code=2)
+    assert "is not a domain" in refused("--domain", "@example.com", *store, code=2)
+    assert "of the characters +-=_." in refused("--delimiter", "a", *store, code=2)
     (tmp_path / "text").write_text("no store at all" * 100)
     assert "is not a store" in refused(
         "--store", tmp_path / "text", "--socket", tmp_path / "socket"
@@ -894,6 +926,82 @@ def test_names_of_users_are_names_of_files(serve_users, name):
         assert b" 64 EX_USAGE" in server.request("TELL", SPAM, f"User: {name}", *headers)
     assert b" 64 EX_USAGE" in server.request("CHECK", SPAM, f"User: {name}")
     assert {path for path in folder.rglob("*") if "site" not in path.name} == before
+
+
+def test_a_name_is_looked_up_without_extension_and_without_a_domain_of_this_host():
+    names = Names(frozenset({"example.org"}))
+    assert names.of("ann") == ["ann"]
+    assert names.of("Ann+x@Example.org") == ["Ann+x@Example.org", "Ann@Example.org", "Ann+x", "Ann"]
+    assert names.of("ann+x@example.com") == ["ann+x@example.com", "ann@example.com"]
+    assert names.of("+x@example.com") == ["+x@example.com"]
+    assert names.of("ann+x+y") == ["ann+x+y", "ann"]
+    assert Names(delimiter="").of("ann+x") == ["ann+x"]
+    assert Names(delimiter="+-").of("ann-x") == ["ann-x", "ann"]
+
+
+def test_domains_of_this_host(tmp_path):
+    mail_name = tmp_path / "mailname"
+    assert own_domains("mail.Example.org", mail_name) == {
+        *("localhost", "mail.example.org", "example.org")
+    }
+    mail_name.write_text("example.net\n")
+    assert own_domains("mail", mail_name) == {"localhost", "mail", "example.net"}
+
+
+def test_names_of_stores_are_compared_in_lower_case(tmp_path, taught):
+    for name in ("Ann", "Bob", "BOB"):
+        shutil.copy(taught, tmp_path / f"{name}.sqlite")
+    folder = Folder(tmp_path)
+    assert [folder.found(name) for name in ("ann", "Ann", "ANN")] == ["Ann"] * 3
+    assert [folder.found(name) for name in ("BOB", "Bob", "bob")] == ["BOB", "Bob", "Bob"]
+    assert folder.found("carl") is None
+    assert folder.alike() == [["BOB", "Bob"]]
+    until(lambda: (tmp_path / "Carl.sqlite").touch() or folder.found("carl") == "Carl", "Carl")
+    filters = Filters(Stores(site=str(taught), users=tmp_path))
+    filters.to_learn("ANN").learn([SPAM], spam=False)
+    filters.to_learn("Dora").learn([SPAM], spam=False)
+    assert filters.to_check("ann").label(SPAM) == filters.to_check("DORA").label(SPAM) == "ham"
+    filters.close()
+    assert {path.stem for path in tmp_path.glob("*.sqlite")} == {
+        *("Ann", "BOB", "Bob", "Carl", "dora")
+    }
+
+
+def test_a_name_is_the_same_user_for_serve_and_milter(tmp_path, taught):
+    names = Names(frozenset({"example.org"}))
+    filters = Filters(Stores(site=str(taught), users=tmp_path, names=names))
+    for name in ("Ann", "bob", "bob@example.com"):
+        shutil.copy(taught, tmp_path / f"{name}.sqlite")
+    for name, known in (
+        *(("ann", "Ann"), ("ANN@example.org", "Ann"), ("ann@example.net", None)),
+        *(("bob+x@example.org", "bob"), ("Bob+x@Example.com", "bob@example.com")),
+        *(("../bob", None), ("", None), ("carl@example.org", None)),
+    ):
+        assert filters.known_as(name) == filters.of_recipient(name)[0] == known
+    filters.close()
+
+
+@pytest.mark.skipif(not ROOT, reason="only root acts for others here")
+def test_addresses_are_names_of_users(serve, tmp_path, taught):
+    users = tmp_path / "users"
+    server = serve("--users", users, "--site", taught, "--domain", "Example.org")
+    assert "ann@DOMAIN has the store of ann for example.org." in server.said()
+    lesson = (SPAM, "Message-class: ham", "Set: local")
+    for name in ("Ann", "ann@example.org", "ANN+x@example.org"):
+        assert b"EX_OK" in server.request("TELL", *lesson, f"User: {name}")
+    assert [path.name for path in users.glob("*.sqlite")] == ["ann.sqlite"]
+    site, hers = (server.request("CHECK", SPAM, *who) for who in ((), ("User: aNN+y",)))
+    assert score(hers) < score(site) == score(server.request("CHECK", SPAM, "User: ann@a.example"))
+    assert server.said().count("user=ann ") == 3  # Ann was new
+
+
+def test_a_user_of_this_machine_has_no_address(named):
+    """Its name is exact: a user named ann+x, or ann@example.org, is not ann."""
+    access = Access(True)
+    assert access.user(ANN, asking("CHECK", user="ANN")) == "ann"
+    for name in ("ann+x", "ann@localhost"):
+        with pytest.raises(Refusal, match="may not act for another"):
+            access.user(ANN, asking("TELL", user=name))
 
 
 def test_a_user_without_a_name_is_the_site(serve_users):
@@ -1137,6 +1245,44 @@ def test_one_store_is_for_all_who_reach_it_unless_there_is_a_secret():
     assert Access().user(FAR, asking("TELL", user="bob")) is None
     with pytest.raises(Refusal):
         Access(secret="a secret of the site").user(FAR, asking("TELL"))
+
+
+@ABOUT
+@pytest.mark.parametrize("apart", [True, False])
+def test_a_wrong_secret_is_not_the_same_as_none(command, apart):
+    access = Access(apart, secret="a secret of the site")
+    for peer in (FAR, ANN, Peer(0)):
+        for secret in ("another secret", "", "a secret of the sit", "ä secret"):
+            with pytest.raises(Refusal, match="wrong secret"):
+                access.user(peer, asking(command, user="bob", secret=secret))
+        assert (
+            access.user(peer, asking(command, user="bob", secret="a secret of the site")) == "bob"
+        )
+    with pytest.raises(Refusal, match="wrong secret: the server has none"):
+        Access(True).user(FAR, asking(command, user="bob", secret="a secret"))
+    assert Access().user(FAR, asking(command, secret="a secret")) is None  # one store for all
+
+
+def test_a_wrong_secret_is_refused_logged_and_counted(serve, tmp_path, taught):
+    (right, wrong), port = (tmp_path / "right", tmp_path / "wrong"), free_port()
+    for path in (right, wrong):
+        path.write_text(f"the {path.name} secret of the site\n")
+        path.chmod(0o600)
+    server = serve(
+        *("--users", tmp_path / "users", "--site", taught, "--secret-file", right),
+        *("--metrics", f"127.0.0.1:{port}"),
+        tcp=True,
+    )
+    ask = ("--user", "nmann", "--check")
+    done = client(server, *ask, "--secret-file", wrong, message=SPAM)
+    assert (done.returncode, done.stdout) == (3, b"")
+    assert b"wrong secret" in done.stderr
+    assert client(server, *ask, "--secret-file", right, message=SPAM).returncode == 0
+    assert re.search(
+        r'user=127\.0\.0\.1 command=CHECK verdict=refused .* reason="wrong', server.said()
+    )
+    with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
+        assert 'genus_mail_events_total{event="refused"} 1\n' in answer.read().decode()
 
 
 def test_the_secret_is_not_passed_on():

@@ -257,7 +257,9 @@ def test_spam_is_moved_with_its_flags_and_ham_stays(dovecot, store, user):
 
 def test_mail_from_before_the_first_start_is_left_alone_unless_asked_for(dovecot, store, user):
     dovecot.deliver(spam(1))
-    assert once(dovecot, store) == ""
+    told = "INBOX: 1 message from before the first start is left alone; --all sorts it, too\n"
+    assert once(dovecot, store, "--dry-run") == told
+    assert once(dovecot, store) == told
     dovecot.deliver(spam(2))
     assert once(dovecot, store).count("moved") == 1
     assert user.find(spam(1), "INBOX")
@@ -498,6 +500,23 @@ def test_unread_mail_is_learned_when_it_is_read(dovecot, store, user):
         user.mark(raw, folder)
     once(dovecot, store)
     assert [label(store, raw) for raw in (ham(1), ham(2), spam(1))] == ["spam", None, "ham"]
+
+
+def test_unread_mail_from_before_the_first_start_is_learned_when_it_is_read(dovecot, store, user):
+    user.client.create_folder("Archive")
+    user.client.append("INBOX", ham(1))
+    user.client.append("Archive", ham(2), msg_time=datetime(2024, 1, 1))
+    once(dovecot, store)
+    user.move(ham(1), "INBOX", "Junk")
+    user.move(ham(2), "Archive", "Junk")
+    user.client.append("Junk", ham(3))  # by another filter
+    told = once(dovecot, store)
+    assert told.count("unread, will be learned as spam when it is read") == 2
+    assert told.count("probably from another filter: not learned") == 1
+    for raw in (ham(1), ham(2), ham(3)):
+        user.mark(raw, "Junk")
+    assert once(dovecot, store).count("learned as spam") == 2
+    assert [label(store, raw) for raw in (ham(1), ham(2), ham(3))] == ["spam", "spam", None]
 
 
 def test_a_lesson_that_waits_goes_with_its_message(dovecot, store, user):

@@ -1427,3 +1427,35 @@ def test_arrays_need_the_columns_of_the_array_before(width: int) -> None:
     named = pd.DataFrame(other, columns=[f"x{j}" for j in range(width)])
     if width > 4:  # by name, columns may be more
         assert len(model.predict(named)) == 7
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_texts_that_tell_nothing_do_not_repeat_the_labels_of_rows_seen(seed):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=1200)
+    y = np.where(rng.random(1200) < 1 / (1 + np.exp(-2 * x)), "yes", "no")
+    ref = [f"Order number {i}, ok" for i in rng.permutation(1200) + 1000]
+    rows = pd.DataFrame({"x": x, "ref": ref})
+    model = TableClassifier().fit(rows[:600], y[:600])
+    assert model.plan_.used[1].kind == "text"
+    assert model.weighing_.weights.by_name["text/ref"] == 0
+    assert model.feature_importances_[1] < 1e-9
+    other = rows[:600].assign(ref=ref[600:])
+    assert_allclose(model.predict_proba(rows[:600]), model.predict_proba(other))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_numbers_beyond_those_seen_count_like_the_nearest(seed):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, 300)
+    rows = pd.DataFrame({"x": rng.normal(y, 1 + y).round(2), "z": rng.normal(size=300).round(2)})
+    low, high = rows.x.min(), rows.x.max()
+    far = pd.DataFrame({"x": [low, low - 9, -1e9, high, high + 9, 1e9], "z": 0.1})
+    for options in ({}, {"dependence": False}):
+        model = TableClassifier(**options).fit(rows, y)
+        p = model.predict_proba(far)
+        assert_allclose(p[1], p[0], atol=0.05)  # the nearest cell may hold several numbers
+        assert_allclose(p[4], p[3], atol=0.05)
+        assert_allclose(p[[2, 5]], p[[1, 4]])
+    named = TableClassifier(families={"x": "gaussian"}, dependence=False).fit(rows, y)
+    assert named.predict_proba(far)[1, 1] > named.predict_proba(far)[0, 1] + 1e-6

@@ -19,6 +19,7 @@ LEAKED = 0.95  # share of the target's entropy that one column explains
 ONCE = 0.5  # share of values that occur once in a column that may identify rows
 NEARLY_ALL = 0.95  # share of rows whose whole number is unique
 REPEATED = 0.01  # share of rows that are copies of others
+USUAL = 4  # times as many pairs of equal rows as columns without dependence would have
 ALIKE = 0.9999  # rank correlation of columns that differ only in their unit
 FEW_VALUES = 64  # distinct numbers of a column that may be categories
 MOST_COLUMNS = 500  # columns that are compared with each other
@@ -172,19 +173,33 @@ def standardized(cells: Any) -> Any:
 
 
 def copied_rows(model: Any) -> Iterator[str]:
-    """Yield a warning if rows are repeated, unless they may be equal by chance.
-
-    Chance is ruled out by texts, or by a column in which most values differ.
-    """
+    """Yield a warning if rows are repeated more often than chance explains."""
     sample = model.model_.statistics["sample"]
     total = float(sample.weights.sum())
     if len(sample) < ENOUGH:
         return
-    detailed = any(len(np.unique(cells)) > len(sample) / 2 for cells in sample.cells.T)
     share = 1 - len(sample) / total if total > 0 else 0.0
-    if share >= REPEATED and (detailed or sample.bags):
+    if share >= REPEATED and pairs(sample.weights) > USUAL * pairs_by_chance(sample):
         yield (
-            f"About {100 * share:.3g} % of rows are copies of others. If copies fall into "
-            "different folds, scores are optimistic: keep each row once, or keep copies in one "
-            "fold (evaluate --group, groups=)."
+            f"About {100 * share:.3g} % of rows are copies of others (a row of weight 2 is a row "
+            "and a copy). Cross-validation may put copies into different folds, and its scores are "
+            "then optimistic: keep each row once, or keep copies in one fold (evaluate --group, "
+            "groups=)."
         )
+
+
+def pairs(weights: Any) -> float:
+    """Return the number of pairs of equal rows, given the numbers of equal rows."""
+    return float((weights * np.maximum(weights - 1, 0)).sum() / 2)
+
+
+def pairs_by_chance(sample: Any) -> float:
+    """Return the number of pairs of equal rows to expect if columns did not depend on each other.
+
+    How often two rows have the same value is estimated from different rows. All texts are assumed
+    to differ.
+    """
+    found = pairs(sample.weights.sum())
+    for cells in sample.cells.T:
+        found *= pairs(np.unique(cells, return_counts=True)[1]) / pairs(np.array(len(cells)))
+    return 0.0 if sample.bags else found

@@ -85,8 +85,11 @@ class KernelDensity:
         even = np.linspace(low - room, high + room, BINS + 1)[1:-1]
         return np.unique(grid.values(grid.keys(even)))
 
-    def smooth(self, binned: Array) -> Smoothed:
-        """Smooth counts (K, G), each class with its best leave-one-out bandwidth."""
+    def smooth(self, binned: Array, row: Array) -> Smoothed:
+        """Smooth counts (K, G), each class with its best leave-one-out bandwidth.
+
+        `row` (K,) is the weight of one row of each class.
+        """
         place = np.arange(binned.shape[1], dtype=np.float64)
         sums, centre = np.zeros_like(binned), np.ones(len(binned))
         for k, counts in enumerate(binned):
@@ -94,7 +97,7 @@ class KernelDensity:
             if rows <= 0:
                 continue
             there = np.flatnonzero(counts)
-            w = np.minimum(counts[there], 1.0)
+            w = np.minimum(counts[there], row[k])
             h, best = silverman(counts, place, rows), -np.inf
             for factor in FACTORS:
                 kernel = normal_kernel(factor * h, len(place))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
@@ -16,9 +18,26 @@ Missed = Callable[[str, OSError], None]  # is called with each path that cannot 
 STDIN = "-"
 MOST = 1 << 26  # bytes that are read of one message
 BLOCK = 1 << 16
-BEGINNING = b"\nFrom "  # is found faster than the whole separator, and most messages have none
-SEPARATOR = re.compile(rb"\n\r?\n(?=From )")
-LONGEST = len(b"\n\r\nFrom ")
+ENVELOPE = b"From "
+BEGINNING = b"\n" + ENVELOPE  # is found faster than the whole separator; most messages have none
+# "From ann@example.org Mon Jan  1 12:00:00 2024": a sender without spaces, which may be missing,
+# and a date as asctime writes it. Mailing list archives write "ann at example.org". Dovecot quotes
+# no other line that begins with "From ", so such a line is text.
+MONTH = rb"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+ZONE = rb"(?:[A-Z]{1,5}(?: DST|[+-]\d{1,4})?|[+-]\d{4})"
+DATE = (
+    rb"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) {1,2}%b {1,2}\d{1,2} {1,2}"
+    rb"\d{1,2}:\d\d(?::\d\d)?(?: %b)? {1,2}\d{4}(?: %b)?" % (MONTH, ZONE, ZONE)
+)
+SENDER = rb"(?:\"[^\"\r\n]{0,320}\")?[^\s\"]{0,320}(?: at [^\s\"]{1,320})?"
+LINE = rb"From (?:%b[ \t]{1,9})?%b(?: remote from \S{1,320})?[ \t]{0,9}\r?\n" % (SENDER, DATE)
+SEPARATOR = re.compile(rb"\n\r?\n(?=%b)" % LINE, re.I)
+AFTER_LENGTH = re.compile(rb"(?:\r?\n){0,2}(?=%b)" % LINE, re.I)
+ONLY_LINES = re.compile(rb"[\r\n]*\Z")
+LONGEST = 2048  # at least the bytes of any separator
+HEAD = 1 << 16  # bytes of a message in which its length is looked for
+HEAD_END = re.compile(rb"\n\r?\n")
+LENGTH = re.compile(rb"^content-length:[ \t]*(\d{1,12})[ \t]*\r?$", re.I | re.M)
 QUOTED = re.compile(rb"^>(>*From )", re.MULTILINE)
 
 
@@ -53,7 +72,8 @@ def messages_at(path: str, missed: Missed | None = None) -> Iterator[Named]:
         raw = sys.stdin.buffer.read(MOST)
         if not raw:
             raise FileNotFoundError("There is no message on stdin.")
-        yield "stdin", unquoted(bytearray(raw)) if raw.startswith(b"From ") else raw
+        warn_of_mbox(raw)
+        yield "stdin", unquoted(bytearray(raw)) if raw.startswith(ENVELOPE) else raw
         return
     try:
         os.stat(path)
@@ -72,6 +92,18 @@ def messages_at(path: str, missed: Missed | None = None) -> Iterator[Named]:
                 yield from messages_of_file(each, gone_is_fine=True)
     else:
         yield from messages_of_file(path)
+
+
+def warn_of_mbox(raw: bytes) -> None:
+    """Warn if a message from stdin is an mbox of several messages."""
+    if raw.startswith(ENVELOPE) and SEPARATOR.search(raw):
+        number = sum(1 for _ in divided("stdin", io.BytesIO(raw)))
+        if number > 1:
+            warnings.warn(
+                f"stdin holds an mbox of {number:,} messages, but it is read as one message. Name "
+                "the path of the mbox instead, or /dev/stdin.",
+                stacklevel=2,
+            )
 
 
 def message_named(path: str) -> tuple[str, bytes, bool]:
@@ -157,23 +189,74 @@ def messages_of_file(path: str, gone_is_fine: bool = False) -> Iterator[Named]:
 def divided(name: str, file: BinaryIO) -> Iterator[Named]:
     """Yield one message, or the messages of an mbox, which begin with "From "."""
     block = file.read(BLOCK)
-    if not block.startswith(b"From "):
+    if not block.startswith(ENVELOPE):
         if len(block) == BLOCK:  # `read` allocates as many bytes as it may return
             block += file.read(MOST - BLOCK)
         if block:
             yield name, block[:MOST]
         return
-    text, number, searched = bytearray(), 1, 0
-    while block:
-        text += block
-        while BEGINNING in text and (found := SEPARATOR.search(text, searched)):
-            yield f"{name}#{number}", unquoted(text[: found.end()])
-            del text[: found.end()]
-            number, searched = number + 1, 0
-        del text[MOST:-LONGEST]
-        searched = max(len(text) - LONGEST, 0)
-        block = file.read(BLOCK) if len(block) == BLOCK else b""
-    yield (f"{name}#{number}" if number > 1 else name), unquoted(text)
+    mbox, number = Mbox(file, block), 1
+    while (raw := mbox.next()) is not None:
+        yield f"{name}#{number}", raw
+        number += 1
+    yield (f"{name}#{number}" if number > 1 else name), unquoted(mbox.text)
+
+
+class Mbox:
+    """The rest of an mbox; `text` begins with the next message and may hold only a part of it."""
+
+    def __init__(self, file: BinaryIO, block: bytes) -> None:
+        self.file, self.text = file, bytearray(block)
+        self.is_complete = len(block) < BLOCK
+
+    def next(self) -> bytes | None:
+        """Return the next message if there is another one after it."""
+        end = self.end_by_length() or self.end_by_separator()
+        if end is None or end == len(self.text):
+            return None
+        raw = unquoted(self.text[:end])
+        del self.text[:end]
+        return raw
+
+    def read_until(self, size: int) -> None:
+        while len(self.text) < size and not self.is_complete:
+            self.read()
+
+    def read(self) -> None:
+        block = self.file.read(BLOCK)
+        self.is_complete = len(block) < BLOCK
+        self.text += block
+
+    def end_by_length(self) -> int | None:
+        """Return where a message ends by its Content-Length, if another one or nothing follows."""
+        while (head := HEAD_END.search(self.text, 0, HEAD)) is None:
+            if self.is_complete or len(self.text) >= HEAD:
+                return None
+            self.read()
+        told = {int(each) for each in LENGTH.findall(self.text, 0, head.end() - 1)}
+        if len(told) != 1:
+            return None
+        end = head.end() + told.pop()
+        if end + LONGEST > MOST:
+            return None
+        self.read_until(end + LONGEST)
+        if 0 <= len(self.text) - end <= LONGEST and ONLY_LINES.match(self.text, end):
+            return len(self.text)
+        found = AFTER_LENGTH.match(self.text, end)
+        return None if found is None else found.end()
+
+    def end_by_separator(self) -> int | None:
+        """Return where a message ends by the next separator; cut a message beyond MOST bytes."""
+        searched = 0
+        while True:
+            first = self.text.find(BEGINNING, searched)
+            if first >= 0 and (found := SEPARATOR.search(self.text, max(first - 2, 0))):
+                return found.end()
+            if self.is_complete:
+                return None
+            del self.text[MOST:-LONGEST]
+            searched = max(len(self.text) - LONGEST, 0)
+            self.read()
 
 
 def unquoted(text: bytearray) -> bytes:

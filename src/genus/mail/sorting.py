@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from genus.mail.boxes import MOST, Missed, files_in, is_maildir, passing_over
+from genus.mail.ownership import require_root_only
 from genus.mail.spamfilter import SpamFilter
 from genus.mail.verdict import SPAM, UNSURE, Verdict
 
 PARTS = ("tmp", "new", "cur")  # of a Maildir
+SUBFOLDER = "maildirfolder"  # a file that marks a subfolder in Maildir++, the layout with dots
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ def sort_maildir(
     `junk` and `unsure` are folders of the Maildir (.Junk), or paths. A rename within a file system
     is atomic, and the name holds the flags (":2,S"). If a message cannot be read, or a file of that
     name already exists, the message stays and is not yielded. Then `missed` is called, or, if it is
-    None, an error is raised.
+    None, an error is raised. Root sorts only what no other user can replace by links.
     """
     folder = Path(maildir)
     if not is_maildir(folder):
@@ -50,6 +52,8 @@ def sort_maildir(
     targets = {SPAM: folder_of(folder, junk)}
     if unsure is not None:
         targets[UNSURE] = folder_of(folder, unsure)
+    places = (folder, *targets.values())
+    require_root_only(each / part for each in places for part in (*PARTS, SUBFOLDER))
     files = [Path(each) for each in files_in(folder, missed)]
     there = ((path, raw) for path in files if (raw := content(path, missed)) is not None)
     for path, verdict in spam_filter.check_named(there):
@@ -70,14 +74,41 @@ def sort_maildir(
 
 
 def folder_of(maildir: Path, name: str) -> Path:
-    """Return a folder of the Maildir by its name, or any folder by its path."""
+    """Return a folder of the Maildir by its name, or any folder by its path.
+
+    In Maildir++, all folders are in the top-level Maildir, and their names begin with a dot.
+    """
     bare = name.rstrip(os.sep)
     if bare in ("cur", "new", "tmp", ".", "..", ""):
         raise ValueError(f"{name!r} is a part of the Maildir. Name a folder such as .Junk.")
-    found = Path(name).expanduser() if os.sep in bare else maildir / bare
+    top = maildir.absolute().parent if is_subfolder(maildir) else maildir
+    found = Path(name).expanduser() if os.sep in bare else top / bare
+    if os.sep not in bare and not bare.startswith(".") and has_dots(top) and not is_maildir(found):
+        raise ValueError(
+            f"The folders of {top} begin with a dot (Maildir++), so mail programs would not see a "
+            f"folder {bare}. Name .{bare} instead."
+        )
+    if is_subfolder(found.parent):
+        raise ValueError(
+            f"{found.parent} is a folder of a Maildir++, which can have no folders inside. Name "
+            f"{found.parent.parent / (found.parent.name + found.name)}, for example."
+        )
     if found.exists() and found.resolve() == maildir.resolve():
         raise ValueError(f"The folder {name!r} is the Maildir itself. Name another folder.")
     return found
+
+
+def is_subfolder(folder: Path) -> bool:
+    """Return whether a folder is a subfolder of a Maildir++."""
+    folder = folder.absolute()
+    if not is_maildir(folder) or not is_maildir(folder.parent):
+        return False
+    return folder.name.startswith(".") or (folder / SUBFOLDER).exists()
+
+
+def has_dots(maildir: Path) -> bool:
+    """Return whether a Maildir has subfolders in the layout of Maildir++."""
+    return any(each.name.startswith(".") and is_maildir(each) for each in maildir.iterdir())
 
 
 def content(path: Path, missed: Missed | None) -> bytes | None:
@@ -91,7 +122,7 @@ def make_maildir(folder: Path) -> None:
     for part in PARTS:
         (folder / part).mkdir(mode=0o700, parents=True, exist_ok=True)
     if folder.name.startswith("."):
-        (folder / "maildirfolder").touch(mode=0o600)  # tells deliverers that it is a subfolder
+        (folder / SUBFOLDER).touch(mode=0o600)  # tells deliverers that it is a subfolder
 
 
 def is_free(path: Path, place: Path) -> bool:

@@ -6,7 +6,7 @@ counted twice, and whatever is solved from this difference does not depend on th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,10 @@ from genus.arrays import matrix
 from genus.arrays.labels import Axis
 from genus.arrays.matrix import Codes
 from genus.statistics import Array, Compound, Pairs, Tally
-from genus.statistics.group import GATHERED
+from genus.statistics.group import GATHERED, MANY, common_unit
+from genus.statistics.sample import MISSING, Sample
+
+LONG = 5  # distinct tokens of a text that is hardly equal to another by chance
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,18 +84,51 @@ def above_rounding(counts: Array) -> Array:
     return np.where(tiny, 0.0, counts) if tiny.any() else counts
 
 
-def deal(y: Codes, weight: Array, folds: int, most: int) -> tuple[NDArray[np.intp], Codes, Array]:
+def multiplicity(sample: Sample, numbers: Collection[int] = ()) -> Array:
+    """Return how many rows each row of a sample stands for, (s,).
+
+    A row of weight w stands for w equal rows, unless it is one row with a weight or with copies.
+    The copies of one row must not be in different folds: a fold would then be predicted from copies
+    of its own rows, and whatever memorises rows would seem to predict them. A row is one row if no
+    other row has the same number in one of the columns `numbers`, if that column holds many
+    different ones, or if it has a text of many tokens. If the weights of many rows of a class are
+    multiples of a number, that number is one row, unless a category occurs in a row only: then
+    only its copies tell what it means.
+    """
+    found = sample.weights.copy()
+    if len(sample) < MANY:
+        return found
+    single, unique = np.zeros((2, len(sample)), dtype=bool)
+    for j, cells in enumerate(sample.cells.T):
+        values, at, rows = np.unique(cells, return_inverse=True, return_counts=True)
+        alone = (rows[at] == 1) & (cells != MISSING)
+        if j not in numbers:
+            unique |= alone
+        elif len(values) >= MANY:
+            single |= alone
+    for bag in sample.bags:
+        single |= bag.sizes >= LONG
+    for k in range(len(sample.classes)):
+        own = sample.codes == k
+        found[own & ~unique] /= common_unit(sample.weights[own])
+    found[single] = 1.0
+    return found
+
+
+def deal(
+    y: Codes, number: Array, weight: Array, folds: int, most: int
+) -> tuple[NDArray[np.intp], Codes, Array]:
     """Deal rows into folds, each with a share of every class; return indices, folds and weights.
 
-    The rows must be in random order, because folds are dealt by position. A row of weight w stands
-    for w equal rows and goes into up to w folds, in equal parts, as long as the result has no more
-    than `most` rows.
+    The rows must be in random order, because folds are dealt by position. A row that stands for a
+    `number` n of equal rows goes into up to n folds, each with an equal part of its weight, as long
+    as the result has no more than `most` rows.
 
-    >>> deal(np.array([0, 0, 1]), np.array([1.0, 2.0, 5.0]), 2, 99)
+    >>> deal(np.array([0, 0, 1]), np.array([1, 2, 5]), np.array([1.0, 2.0, 5.0]), 2, 99)
     (array([0, 1, 1, 2, 2]), array([0, 1, 0, 0, 1]), array([1. , 1. , 1. , 2.5, 2.5]))
     """
     times = np.clip(
-        np.floor(weight * (1 + GATHERED)), 1, max(min(folds, most // max(len(y), 1)), 1)
+        np.floor(number * (1 + GATHERED)), 1, max(min(folds, most // max(len(y), 1)), 1)
     ).astype(int)
     row = np.repeat(np.arange(len(y)), times)
     order = matrix.stable_order(y[row])

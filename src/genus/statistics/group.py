@@ -21,6 +21,7 @@ ROUNDING = 8 * np.finfo(float).eps
 # The error that millions of additions of such weights may accumulate; it is below any sensible
 # weight of a row.
 GATHERED = 1e-9
+MANY = 20  # weights, or different values: so many are hardly alike by chance
 
 
 class ImpossibleError(ValueError):
@@ -75,6 +76,27 @@ def settle(rest: Array, before: Array) -> Array:
     """
     whole = (rest == np.floor(rest)) & (before == np.floor(before))
     return np.where((np.abs(rest) <= GATHERED * np.abs(before)) & ~whole, 0.0, rest)
+
+
+def common_unit(weights: Array) -> float:
+    """Return the largest number of which many weights are multiples; 1 for few weights.
+
+    >>> common_unit(np.full(50, 2.5)), common_unit(np.arange(50) * 4.0), common_unit(np.full(5, 2))
+    (2.5, 4.0, 1.0)
+    """
+    there = weights[weights > 0]
+    if len(there) < MANY:
+        return 1.0
+    least = float(there.min())
+    if least == 1 or is_whole(there / least):
+        return least
+    return float(np.gcd.reduce(there.astype(np.int64))) if is_whole(there) else 1.0
+
+
+def is_whole(x: Array) -> bool:
+    """Return whether all numbers are whole, except for rounding errors, and not huge."""
+    near = np.abs(x - np.round(x)) <= GATHERED * x
+    return bool(near.all()) and float(x.max()) < 2.0**53
 
 
 def divide(a: Array, b: Array) -> Array:

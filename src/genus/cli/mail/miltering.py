@@ -19,6 +19,7 @@ from genus.cli.mail import options, servers
     help="A folder with stores of users. A message to a single recipient is classified by the "
     "recipient's store, if there is one.",
 )
+@servers.naming
 @servers.limits(
     size="Read at most this many bytes of a message.",
     clients="Serve at most this many connections at once in each process; others wait.",
@@ -37,6 +38,8 @@ def milter(
     workers: int | None,
     user: str | None,
     users: str | None,
+    domains: tuple[str, ...],
+    delimiter: str,
     max_size: int,
     clients: int,
     timeout: float,
@@ -53,6 +56,9 @@ def milter(
     X-Genus: spam; probability=0.998; score=6.21. It replaces any X-Genus header that the message
     already has. If anything fails, the message passes unchanged. No mail is rejected. Use Sieve or
     the mail program to sort mail by the header.
+
+    The milter only reads: it does not start without a store. If the store vanishes later, it logs
+    an error for each message, and uses the store again as soon as there is one.
 
     The milter logs one line on stderr for each message. SIGTERM and Ctrl-C end it after the
     messages in progress; SIGHUP opens the stores again.
@@ -73,8 +79,9 @@ def milter(
         raise click.UsageError("Name where to listen: --socket PATH or --listen HOST:PORT.")
 
     def service(processes: int) -> Service:
+        folder = None if users is None else Path(users).expanduser()
         return Service(
-            Stores(store, site, None if users is None else Path(users).expanduser()),
+            Stores(store, site, folder, names=servers.names_of(domains, delimiter), creates=False),
             Limits(max_size, clients, timeout),
             tallies=Tallies(processes),
             log=servers.log_of(log_json, no_log),

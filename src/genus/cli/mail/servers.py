@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from genus.cli.arguments import File
 from genus.cli.mail import options
 
 if TYPE_CHECKING:
+    from genus.mail.spamd.filters import Stores
+    from genus.mail.spamd.names import Names
     from genus.mail.spamd.worker import Service, Talk
 
 HOST = "127.0.0.1"
@@ -82,6 +85,54 @@ def listening(command: F) -> F:
             help="The permissions of the Unix socket.",
         ),
         click.option("--socket", "path", type=File("PATH"), help="Listen on a Unix socket."),
+    ):
+        command = option(command)
+    return command
+
+
+class Domain(click.ParamType[str]):
+    """The part of an address after the @."""
+
+    name = "NAME"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        domain = str(value).lower()
+        if not re.fullmatch(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*", domain):
+            self.fail(f"{value!r} is not a domain, such as example.com.", param, ctx)
+        return domain
+
+
+class Delimiter(click.ParamType[str]):
+    """The characters that may separate a name from its extension."""
+
+    name = "CHARS"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if not set(str(value)) <= set("+-=_."):
+            self.fail(f"{value!r} must consist of the characters +-=_. or be empty.", param, ctx)
+        return str(value)
+
+
+def naming(command: F) -> F:
+    """Add the options that say how the name of a user's store follows from an address."""
+    for option in (
+        click.option(
+            "--delimiter",
+            type=Delimiter(),
+            default="+",
+            show_default=True,
+            help="With --users: mail for ann+lists@example.com is also mail for ann@example.com. "
+            "Set it to Postfix's recipient_delimiter; the empty string switches this off.",
+        ),
+        click.option(
+            "--domain",
+            "domains",
+            type=Domain(),
+            multiple=True,
+            help="With --users: ann@NAME may have the store of ann. In other domains only the "
+            "whole address counts. May be repeated.  [default: localhost, the host's name and "
+            "/etc/mailname, each also without its first label]",
+        ),
     ):
         command = option(command)
     return command
@@ -170,6 +221,27 @@ def is_handed_over() -> bool:
     return os.environ.get("LISTEN_PID") == str(os.getpid())
 
 
+def names_of(domains: tuple[str, ...], delimiter: str) -> Names:
+    from genus.mail.spamd.names import Names, own_domains
+
+    return Names(frozenset(domains) or own_domains(), delimiter)
+
+
+def notes_on(stores: Stores) -> list[str]:
+    """Return what an administrator should know about the names of the users' stores."""
+    from genus.mail.spamd.names import Folder
+
+    if stores.users is None:
+        return []
+    domains = ", ".join(sorted(stores.names.domains))
+    return [f"Without a store of its own, ann@DOMAIN has the store of ann for {domains}."] + [
+        f"Note: The stores {' and '.join(group)} differ only in capitals. Each is used for the "
+        f"name as it is written, and {group[-1]} for all other spellings. Remove those that no "
+        "user needs."
+        for group in Folder(stores.users).alike()
+    ]
+
+
 def log_of(log_json: bool, no_log: bool) -> str:
     return "none" if no_log else "json" if log_json else "text"
 
@@ -219,10 +291,17 @@ def start(
         if place.user is not None:
             become(place.user)
         shared = service(number + 1)
-        known = prepare(shared.stores)
+        known, created = prepare(shared.stores)
+        if created:
+            say(
+                f"Note: There was no store at {created}, so an empty one was created. If you have "
+                "learned mail, check the name of the store."
+            )
         holds = f"The store holds {known.ham:,} ham and {known.spam:,} spam."
         say(f"{holds} {too_little(known)}".rstrip())
         stores = shared.stores
+        for told in notes_on(stores):
+            say(told)
         own = next(stores.users.glob("*.sqlite"), None) if stores.users else stores.store
         for told in open_to_others(own or default_place()):
             say(f"Note: {told}")

@@ -26,6 +26,7 @@ PORT = 783
     help="Keep a store for each user in this folder. The counts of --site, which is required, are "
     "added to those of each user.",
 )
+@servers.naming
 @click.option(
     "--trust",
     multiple=True,
@@ -71,6 +72,8 @@ def serve(
     workers: int | None,
     user: str | None,
     users: str | None,
+    domains: tuple[str, ...],
+    delimiter: str,
     trust: tuple[str, ...],
     secret_file: str | None,
     most_users: int,
@@ -98,6 +101,9 @@ def serve(
     every client can make the filter learn. If root starts the server, --user is required: the
     server switches to that user.
 
+    If there is no store, the server creates an empty one when it starts, and says so. If the store
+    vanishes later, requests fail until it is back or the server is started again.
+
     The server logs one line on stderr for each message. SIGTERM and Ctrl-C end it after the
     requests in progress; SIGHUP opens the stores again. It uses sockets that systemd passes to it.
 
@@ -122,7 +128,7 @@ def serve(
     def service(processes: int) -> Service:
         folder = None if users is None else Path(users).expanduser()
         return Service(
-            Stores(store, site, folder, most_users),
+            Stores(store, site, folder, most_users, servers.names_of(domains, delimiter)),
             Limits(max_size, clients, timeout),
             access,
             Rates(rate or (None if users is None else 600)),

@@ -41,15 +41,21 @@ def sort(
     Within a file system, files are moved by renaming them, so a message is always in exactly one
     folder. Messages keep their flags. The paths of moved messages go to stdout.
 
+    A subfolder of a Maildir++, such as ~/Maildir/.Lists, has its Junk folder in the top-level
+    Maildir. Started as root, the command switches to the owner of the Maildir before it opens
+    anything, so it uses the owner's store.
+
     \b
     Example:
       genus mail sort ~/Maildir --junk .Junk --unsure .Maybe --dry-run
     """
     from genus.cli.errors import say
+    from genus.mail.ownership import act_as_owner
     from genus.mail.sorting import sort_maildir
     from genus.mail.spamfilter import SpamFilter
     from genus.mail.verdict import NEW, printable
 
+    act_as_owner(maildir)
     spam_filter = SpamFilter.open(store, site, create=False, ham_loss=ham_loss)
     try:
         counts = {"ham": 0, "unsure": 0, "spam": 0}

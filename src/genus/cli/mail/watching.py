@@ -126,7 +126,9 @@ def watch(
 
     A message that the user moves into Junk is learned as spam, and one that the user moves out of
     Junk as ham. A message that is unread when the user moves it is learned once it has been read.
-    Messages that the user moves into Trash are not learned, nor are those that this command moves.
+    Messages that the user moves into Trash are not learned, nor are those that this command moves,
+    nor those that seem to come from another filter: they arrive in Junk unread, and were neither
+    in the inbox nor older than other mail.
     Mail that arrives while the command is not running is sorted when it starts again. Mail from
     before its first start is left alone, unless --all is given.
 

@@ -42,11 +42,11 @@ class Envelope:
     size: int = 0  # bytes of the recipients and headers
 
     def user(self) -> str | None:
-        """Return the recipient in lower case if there is exactly one, or None."""
+        """Return the recipient if there is exactly one, or None."""
         if len(set(self.recipients)) != 1:
             return None
         found = ADDRESS.match(self.recipients[0])
-        return None if found is None else found[1].decode("utf-8", "replace").lower() or None
+        return None if found is None else found[1].decode("utf-8", "replace") or None
 
 
 class Milter(Talk):

@@ -70,16 +70,27 @@ class Access:
         """Return whether a peer may act for all users."""
         if peer.uid is not None and peer.uid in {0, os.getuid(), *self.trusted}:
             return True
-        if self.secret is None:
-            return False
-        return hmac.compare_digest(self.secret.encode(), request.headers.get("secret", "").encode())
+        return self.knows_secret(request)
+
+    def knows_secret(self, request: Request) -> bool:
+        """Return whether a request has the server's secret."""
+        sent = request.headers.get("secret", "").encode()
+        return self.secret is not None and hmac.compare_digest(self.secret.encode(), sent)
 
     def user(self, peer: Peer, request: Request) -> str | None:
         """Return the user whose store a request is about; None means the site's or the only store.
 
+        A peer that is not trusted acts for the user whose name is exactly its own: other names of
+        a store, such as one with an extension, are those of mail, not of users of this machine.
         Some clients always name their user. So if a peer without a known identity names a user, it
-        is not refused, but gets the site's answer.
+        is not refused, but gets the site's answer. A wrong secret is a mistake, or a guess: it is
+        refused, also if the peer is trusted without it.
         """
+        if (self.apart or self.secret is not None) and "secret" in request.headers:
+            if self.secret is None:
+                raise Refusal(Code.EX_NOPERM, "wrong secret: the server has none")
+            if not self.knows_secret(request):
+                raise Refusal(Code.EX_NOPERM, "wrong secret: it is not the one of the server")
         if self.trusts(peer, request):
             return request.user
         is_unknown = peer.uid is None and (self.apart or self.secret is not None)
@@ -90,7 +101,7 @@ class Access:
             )
         if is_unknown or not self.apart:
             return None
-        if request.user not in (None, peer.name):
+        if (request.user or peer.name).lower() != peer.name.lower():
             raise Refusal(Code.EX_NOPERM, f"{peer.name} may not act for another user")
         return peer.name
 

@@ -18,6 +18,7 @@ from genus.mail.spamd.listening import on_unix
 from genus.mail.spamd.log import tell
 from genus.mail.spamd.worker import GRACE, Conversation, Service, Talk, Worker
 from genus.mail.store import Totals
+from genus.mail.store.protocol import NoStore
 
 QUICK = 1.0  # seconds; a process that ends sooner is not replaced at once
 LESSON = 600.0  # seconds that a lesson may wait for other lessons
@@ -25,14 +26,26 @@ ALL = 1 << 16  # clients of the process that learns, which are other processes
 HANDLED = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD, signal.SIGALRM}
 
 
-def prepare(stores: Stores) -> Totals:
-    """Open the store once, so that errors are reported at the start, and return its totals."""
-    if stores.users is not None:
+def prepare(stores: Stores) -> tuple[Totals, str]:
+    """Open the store once, so that errors are reported at the start.
+
+    Return its totals, and its name if it was missing and was created, or else an empty string.
+    """
+    filters, created = Filters(stores), ""
+    if stores.users is not None and stores.creates:
         stores.users.mkdir(mode=0o700, parents=True, exist_ok=True)
-    filters = Filters(stores)
-    known = filters.to_check(None).store.totals()
+    elif stores.users is not None and not stores.users.is_dir():
+        raise ValueError(f"There is no folder {stores.users}. Name the one of genus mail serve.")
+    try:
+        spam_filter = filters.to_check(None)
+    except NoStore:
+        if not stores.creates:
+            raise
+        created = filters.create()
+        spam_filter = filters.to_check(None)
+    known = spam_filter.store.totals()
     filters.close()  # a connection must not be inherited by another process
-    return known
+    return known, created
 
 
 Listening = Sequence[tuple[socket.socket, type[Talk]]]

@@ -382,6 +382,8 @@ class Conversation(Talk):
                 most = f"more than {service.rates.most} requests a minute; try again later"
                 raise Refusal(Code.EX_TEMPFAIL, most)
             user = service.access.user(self.peer, request)
+            if trusted and self.worker.teacher is not None:  # what the teacher gets is looked up
+                user = self.worker.filters.known_as(user) or user
             if request.command != "TELL" or self.worker.teacher is None:
                 self.say(reply(request.of_user(user), self.worker.filters, service))
                 return

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
 
 from genus.mail.store.lessons import Counts, Lesson, NoLesson, Tokens
@@ -109,10 +110,10 @@ class SQLiteStore:
                     "SELECT number, content FROM buckets WHERE number > ? ORDER BY number LIMIT ?",
                     (last, LOOKED_UP),
                 ).fetchall()
+                last = ascending(last, [number for number, _ in rows])
                 found = emptied(rows)
             if not rows:
                 return
-            last = rows[-1][0]
             yield found
 
     def faults(self) -> list[str]:
@@ -137,10 +138,10 @@ class SQLiteStore:
                     "ORDER BY number LIMIT 1000",
                     (before, last),
                 ).fetchall()
+                last = ascending(last, [row[-1] for row in rows])
                 lessons = read_lessons(self._connection, [row[:-1] for row in rows])
             if not rows:
                 return
-            last = rows[-1][-1]
             yield from lessons
 
     def notes(self, prefix: str) -> dict[str, str]:
@@ -206,3 +207,13 @@ class SQLiteStore:
                 if isinstance(error, StoreError | NoLesson | UnicodeDecodeError):
                     raise
                 raise NoLesson(f"a value has the wrong type: {error}") from error
+
+
+def ascending(last: int, numbers: Sequence[int]) -> int:
+    """Return the last of some numbers; report damage if they do not increase, beginning at `last`.
+
+    If a page of the file was written over another, SQLite returns rows out of order, for ever.
+    """
+    if not all(one < other for one, other in pairwise([last, *numbers])):
+        raise NoLesson("its rows are out of order")
+    return numbers[-1] if numbers else last

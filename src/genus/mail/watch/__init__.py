@@ -12,9 +12,9 @@ What is learned, and when:
   Junk count as Junk, and those of Trash as Trash.)
 - Unread mail is not learned *yet*: a lesson waits until the message has \Seen, as long as the
   message stays where it was put. So a message that was moved out of Junk because of its subject is
-  learned when it is read. But if a message is unread when it arrives in Junk, and was never seen in
-  the inbox, then another filter put it there: it is not learned, even if the whole folder is marked
-  as read later.
+  learned when it is read. But if a message is unread when it arrives in Junk, and probably was in
+  no other folder before, then another filter put it there: it is not learned, even if the whole
+  folder is marked as read later. `Junk.was_elsewhere` tells these two cases apart.
 - The watcher's own moves are not learned. If the user takes such a message out again, it is ham.
 - A message that was judged, is read, and has stayed in the inbox for some days is learned as ham,
   unless this is switched off (`stay` is None). The number of such lessons is limited by that of

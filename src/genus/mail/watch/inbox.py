@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from imaplib import IMAP4
 
-from genus.mail.imap import SEEN, Letter, Status
+from genus.mail.imap import SEEN, Letter, Status, printable
 from genus.mail.spamfilter import SpamFilter
 from genus.mail.verdict import HAM, NEW, SPAM, UNSURE, Verdict
 from genus.mail.watch.junk import MOVED, Junk, hashed
@@ -72,6 +72,9 @@ class Inbox:
         place = Place(self.folder, validity, next_of(present), newest=newest)
         self.notes.places["inbox"] = place
         self.notes.keep()
+        self.junk.date()
+        if present and not self.all:
+            self.session.say(left_alone(len(present), self.folder))
         return place
 
     def renumber(self, place: Place, validity: int) -> Place:
@@ -196,3 +199,16 @@ class Inbox:
 def is_doubtful(verdict: Verdict) -> bool:
     """Return whether a verdict is unsure because of the score or of new tokens."""
     return verdict.verdict == UNSURE and verdict.reason in ("", NEW)
+
+
+def left_alone(number: int, folder: str) -> str:
+    """Say what happens to the mail that was in the inbox before the first start.
+
+    >>> left_alone(1, "INBOX")
+    'INBOX: 1 message from before the first start is left alone; --all sorts it, too'
+    """
+    several = number != 1
+    return (
+        f"{printable(folder)}: {number:,} message{'s' * several} from before the first start "
+        f"{'are' if several else 'is'} left alone; --all sorts {'them' if several else 'it'}, too"
+    )

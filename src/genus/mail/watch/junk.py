@@ -50,6 +50,7 @@ class Junk:
                 self.arrive(batch, validity)
                 if self.session.ending.came:
                     return
+        self.date()
         self.seen = status
 
     def meet(self, validity: int, present: Sequence[int]) -> None:
@@ -75,7 +76,7 @@ class Junk:
 
     def arrive(self, batch: Sequence[Letter], validity: int) -> None:
         """Note new messages, and a lesson for each one that the watcher did not move."""
-        judged = {each.digest for each in self.notes.inbox.values()}
+        place = self.notes.places["junk"]
         for letter in batch:
             name = hashed(letter)
             own = self.notes.dismiss(name)
@@ -85,15 +86,39 @@ class Junk:
             self.notes.junk[letter.uid] = Met(letter.stamp, name, own)
             if own:
                 continue
-            if SEEN in letter.flags or name in judged:
+            if SEEN in letter.flags or self.was_elsewhere(letter, name, place):
                 self.lessons.owe(name, self.folder, validity, letter, spam=True)
             elif self.session.plan.learn:
                 self.session.tell(
-                    self.folder, letter.uid, "arrived unread from another filter, not learned"
+                    self.folder,
+                    letter.uid,
+                    "arrived unread, probably from another filter: not learned, not even once it is read",
                 )
-        place = self.notes.places["junk"]
         self.notes.places["junk"] = replace(place, next=batch[-1].uid + 1)
         self.notes.keep()
+
+    def was_elsewhere(self, letter: Letter, name: str, place: Place) -> bool:
+        """Return whether a message was in another folder before it arrived in Junk.
+
+        It was if it was seen in the inbox. It also was if it is older than a message that was seen
+        before the last look at Junk: a filter would have put it into Junk before that look.
+        """
+        here = self.notes.inbox.values()
+        return letter.date < place.newest or any(
+            name == met.digest or is_same(met, letter, name) for met in here
+        )
+
+    def date(self) -> None:
+        """Note the date of the newest message that was seen up to this look."""
+        place = self.notes.places.get("junk")
+        if place is None:
+            return
+        inbox = self.notes.places.get("inbox")
+        dates = [int(met.stamp.partition("/")[0]) for met in self.notes.junk.values()]
+        newest = max(place.newest, inbox.newest if inbox else 0, *dates, 0)
+        if newest != place.newest:
+            self.notes.places["junk"] = replace(place, newest=newest)
+            self.notes.keep()
 
     def renumber(self, place: Place, validity: int, present: Sequence[int]) -> None:
         """Recognise messages that the server has renumbered, and learn none of them."""
@@ -116,7 +141,8 @@ class Junk:
             del self.notes.junk[uid]
         for uid, met in new.items():
             self.notes.junk[uid] = met
-        self.notes.places["junk"] = Place(self.folder, validity, next_of(present))
+        new_place = Place(self.folder, validity, next_of(present), newest=place.newest)
+        self.notes.places["junk"] = new_place
         self.notes.keep()
         self.session.say(f"The server has renumbered the messages of {self.folder}.")
 

@@ -35,6 +35,7 @@ from genus.registry import FAMILIES, ColumnFamily, is_for
 from genus.solve.grid import Bins as Cut
 from genus.solve.grid import Grid
 from genus.statistics import Compound, Moments, Tally, divide, settle
+from genus.statistics.group import common_unit
 from genus.table import Plan
 
 Array = NDArray[np.float64]
@@ -50,12 +51,17 @@ IN_BINS = Cut()
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """Numbers modelled by a family. Numbers outside its range contribute nothing."""
+    """Numbers modelled by a family. Numbers outside its range contribute nothing.
+
+    Numbers outside `seen` get the score of its nearer end. Otherwise small differences of the
+    classes' widths would become enormous far from all rows that were seen, such as on later dates.
+    """
 
     name: str
     family: Any
     parameters: Any
     grid: Grid
+    seen: tuple[float, float] = (-np.inf, np.inf)
 
     @property
     def steps(self) -> Axis | None:
@@ -64,7 +70,7 @@ class Numbers:
 
     def score(self, values: Array) -> Array:
         """Return log p(x|k), (m, K), up to a term that is the same for all classes."""
-        return np.maximum(self._scores(values, relative=True), LEAST)
+        return np.maximum(self._scores(np.clip(values, *self.seen), relative=True), LEAST)
 
     def common(self, values: Array) -> Array:
         """Return the term of log p(x|k) that `score` leaves out, (m,)."""
@@ -295,6 +301,17 @@ class Counted:
         share = np.clip(divide(rest, class_weights(k, n * width, K)), 0.0, 1.0)
         return x + share[k, 0] * width
 
+    @cached_property
+    def row(self) -> Array:
+        """The weight of one row of each class, (K,).
+
+        It is 1, or the common unit of the weights of numbers. Categories are often as frequent as
+        each other, but numbers are not.
+        """
+        if self.kind != "number":
+            return np.ones(len(self.classes))
+        return np.array([common_unit(own) for own in self.counts])
+
     @property
     def there(self) -> Array:
         """The weight of each class's rows in which the column has a value, (K,)."""
@@ -372,6 +389,14 @@ def solve(counted: Counted, family: str | None = None) -> Marginal:
     return Marginal(chosen, gains, distribution, absent, missing_gain, missing, best)
 
 
+def within_seen(marginal: Marginal, counted: Counted) -> Marginal:
+    """Return a marginal that does not extrapolate beyond the numbers that were seen."""
+    own = marginal.distribution
+    if not isinstance(own, Numbers):
+        return marginal
+    return replace(marginal, distribution=replace(own, seen=(counted.least, counted.largest)))
+
+
 def unsolved(counted: Counted) -> Marginal:
     """Return a marginal without a family, for a column that has too little information."""
     nothing = np.zeros((2, len(counted.classes)))
@@ -409,14 +434,15 @@ def solve_as(name: str, counted: Counted, is_asked: bool) -> tuple[Distribution,
     """Return the distribution of a column for a family, and its gain."""
     entry, family, classes = FAMILIES[name], build(name, is_asked), counted.classes
     if entry.kind == "category":
-        parameters, gain = solve_table(family, classes, counted.counts)
+        parameters, gain = solve_table(family, classes, counted.counts, counted.row)
         grid = counted.grid if counted.kind == "number" else None
         return Values(counted.values, family, parameters, grid), gain
     if isinstance(family, Categorical):
         family = family.on(counted.grid)
         tally = Tally(classes, (counted.axis,), {"count": counted.counts})
         parameters = family.solve(tally, classes, 1)
-        _, gain = solve_table(family.of_bins(parameters), classes, parameters.columns[0].counts)
+        binned = parameters.columns[0].counts
+        _, gain = solve_table(family.of_bins(parameters), classes, binned, counted.row)
         return Bins(name, family, parameters, counted.grid), gain
     if isinstance(family, KernelDensity):
         return solve_kernel(name, family, counted)
@@ -424,7 +450,7 @@ def solve_as(name: str, counted: Counted, is_asked: bool) -> tuple[Distribution,
     x = modelled(entry, counted.within, counted.grid)[:, None]
     statistics = family.count(x, k, classes, n) if len(n) else family.zero()
     parameters = family.solve(statistics, classes, 1)
-    gain = gain_of(family, aligned(statistics, classes, 1), parameters, x, k, n)
+    gain = gain_of(family, aligned(statistics, classes, 1), parameters, x, k, n, counted.row)
     if isinstance(statistics, Moments) and counted.moments is not None:
         parameters = family.solve(counted.moments, classes, 1)
     return Numbers(name, family, parameters, counted.grid), gain
@@ -438,8 +464,8 @@ def solve_kernel(name: str, family: KernelDensity, counted: Counted) -> tuple[Di
     binned = np.array([np.bincount(at, own, len(edges) + 1) for own in counted.counts])
     k, g = np.nonzero(binned > 0)
     tally = family.tally(counted.classes, binned)
-    smoothed = family.smooth(binned)
-    gain = gain_of(smoothed, tally, None, g[:, None], k, binned[k, g])
+    smoothed = family.smooth(binned, counted.row)
+    gain = gain_of(smoothed, tally, None, g[:, None], k, binned[k, g], counted.row)
     parameters = family.parameters(smoothed, edges, counted.axis, counted.counts.sum(axis=0))
     return Bins(name, Categorical(bins=bins), parameters, counted.grid), gain
 
@@ -457,27 +483,37 @@ def modelled(entry: ColumnFamily, x: Array, grid: Grid) -> Array:
     return np.where((x >= entry.least) & (x <= entry.most), x, np.nan)
 
 
-def solve_table(family: Categorical, classes: Axis, counts: Array) -> tuple[Any, float]:
-    """Return the shares of values, solved from counts (K, V), and their gain."""
+def solve_table(family: Categorical, classes: Axis, counts: Array, row: Array) -> tuple[Any, float]:
+    """Return the shares of values, solved from counts (K, V), and their gain.
+
+    `row` (K,) is the weight of one row of each class.
+    """
     tally = Tally(classes, (np.arange(counts.shape[1]),), {"count": counts})
     parameters = family.solve(tally, classes, 1)
     k, v = np.nonzero(counts > 0)
-    return parameters, gain_of(family, tally, parameters, v[:, None], k, counts[k, v])
+    return parameters, gain_of(family, tally, parameters, v[:, None], k, counts[k, v], row)
 
 
 def gain_of(
-    family: Any, statistics: Any, parameters: Any, x: NDArray[Any], k: NDArray[np.intp], n: Array
+    family: Any,
+    statistics: Any,
+    parameters: Any,
+    x: NDArray[Any],
+    k: NDArray[np.intp],
+    n: Array,
+    row: Array,
 ) -> float:
     """Return the mean leave-one-out estimate of log p(k|x) - log p(k) over rows.
 
-    The rows are given as P distinct pairs of a class and a value: n[i] rows have the class k[i] and
-    the value x[i]. n and k are (P,), and x is (P, 1).
+    The rows are given as P distinct pairs of a class and a value: rows of the weight n[i] have the
+    class k[i] and the value x[i]. n and k are (P,), and x is (P, 1). `row` (K,) is the weight of
+    one row of each class.
     """
     weights = class_weights(k, n, len(statistics.classes))[:, 0]
     total = weights.sum()
     if total <= 1:
         return 0.0
-    w = np.minimum(n, 1.0)
+    w = np.minimum(n, row[k])
     left = np.log(np.maximum(weights[k] - w, 1e-12))
     posterior = np.empty(len(k))
     size = max(MOST_SCORES // len(weights), 1)
@@ -527,5 +563,6 @@ def missing_evidence(counted: Counted) -> tuple[Array, float, Array]:
 
 def absence(classes: Axis, there: Array, absent: Array) -> tuple[Array, float]:
     """Return log p(known|k) and log p(missing|k), (2, K), and their gain, from weights (K,)."""
-    parameters, gain = solve_table(build("bernoulli"), classes, np.stack([there, absent], 1))
+    counts, row = np.stack([there, absent], 1), np.ones(len(there))
+    parameters, gain = solve_table(build("bernoulli"), classes, counts, row)
     return parameters.table[:-1], gain

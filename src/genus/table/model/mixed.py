@@ -340,7 +340,10 @@ class Mixed:
                     f"Column {column.name!r} holds {own.largest:g}, but {family} is for "
                     f"numbers of {most:g} or less. Choose another family."
                 )
-            found.append(None if own is None else marginals.solve(own, family))
+            solved = None if own is None else marginals.solve(own, family)
+            if own is not None and solved is not None and family is None and self.calibrate:
+                solved = marginals.within_seen(solved, own)
+            found.append(solved)
         return found
 
     def _screened(self, counted: Sequence[Counted | None], rows: Array) -> dict[int, Marginal]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from genus.arrays import labels, matrix
 from genus.arrays.labels import Axis
 from genus.arrays.logs import log_softmax
-from genus.stacking.dealing import Dealt, deal, thinned
+from genus.stacking.dealing import Dealt, deal, multiplicity, thinned
 from genus.stacking.layer import Rows
 from genus.stacking.outcome import CrossValidation
 from genus.stacking.prior import Prior
@@ -33,7 +33,7 @@ from genus.table.model.boosting import BoostedTrees, origin
 from genus.table.model.counts import TEXT
 from genus.table.model.experts import Cells
 from genus.table.model.slots import Slots
-from genus.table.model.wide import WideLinear
+from genus.table.model.wide import WideLinear, temperature
 from genus.text.model import Combination, Selection
 from genus.text.model.choosing import candidates, choose, teaching_weights
 
@@ -54,6 +54,10 @@ FEWEST_TAUGHT = 4000  # rows
 RIDGE = 0.1
 # The precision for an expert without evidence, whose weight would not be unique otherwise.
 LEAST_RIDGE = 1e-3
+# The gain of a column of texts in nats, over all rows, below which it is not used: one weight gains
+# as much by chance once in seventy times. Texts that differ in every row tell nothing about new
+# rows. But a weight that rows do not determine would repeat the labels of rows seen before.
+LEAST_GAIN = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +201,9 @@ class Drawn:
         most = max(MOST_CELLS // (len(classes) * judges), FEWEST)
         sample = statistics["sample"].smallest(most)
         codes = labels.positions(sample.classes, classes)[sample.codes]
-        row, fold, weight = deal(codes, sample.weights, FOLDS, most)
+        numbers = [j for j, c in enumerate(family.how.plain) if c.kind == "number"]
+        number = multiplicity(sample, numbers)
+        row, fold, weight = deal(codes, number, sample.weights, FOLDS, most)
         if len(np.unique(codes[row])) < 2:
             return None
         return cls(family.how.decoded(sample, statistics)[row], codes[row], fold, weight)
@@ -220,16 +226,28 @@ def out_of_fold(family: Mixed, statistics: Compound, classes: Axis) -> OutOfFold
     F, known = evidence(family, dealt, combinations, trees, linear and linear[1])
     weight = teaching_weights(given, known)
     weight *= np.count_nonzero(weight) / max(weight.sum(), 1e-300)  # so that the mean weight is one
-    spread = np.maximum(RIDGE * F.var(axis=1).mean(axis=0), LEAST_RIDGE)
     start, group = unlearned(family.names)
+    is_text = group < 0
+    for g in np.flatnonzero(is_text):
+        if gain(F[:, :, g], y, weight) < LEAST_GAIN:
+            F[:, :, g] = start[g] = 0.0
+    spread = np.maximum(RIDGE * F.var(axis=1).mean(axis=0), LEAST_RIDGE)
     alike = np.flatnonzero(group >= 0)
     spread[alike] = np.median(spread[alike]) if len(alike) else 0.0
-    prior = Prior.of(start, spread, np.zeros(len(classes)), group=group)
+    prior = Prior.of(start, spread, np.zeros(len(classes)), group=group, nonnegative=is_text)
     # Some rows are enough to learn a few weights; all rows are scored.
     few = max(TAUGHT_CELLS // (F.shape[1] * F.shape[2]), FEWEST_TAUGHT)
     taught = thinned(len(y), few, FOLDS)
     found = trees and trees[0], linear and linear[0]
     return OutOfFold(F, y, weight, given, fold, taught, prior, combinations, *found)
+
+
+def gain(F: Array, y: NDArray[np.int64], weight: Array) -> float:
+    """Return how many nats evidence F (m, K) gains over the class shares, with its best weight."""
+    log_share = np.log(shares(y, weight, F.shape[1]))
+    τ = temperature(F, y, weight, log_share)
+    own = log_softmax(τ * F + log_share, axis=1)[np.arange(len(y)), y]
+    return float(weight @ (own - log_share[y]))
 
 
 def unlearned(names: tuple[str, ...]) -> tuple[Array, NDArray[np.intp]]:

@@ -50,7 +50,7 @@ class Choice:
     """The best of some candidates, and the out-of-fold scores of each.
 
     `scores` (candidates, 2) are accuracy and log loss, NaN if nothing could be judged. `texts`
-    is the number of texts that were judged: those whose class is also in other folds.
+    is the weight of the texts that were judged: those whose class is also in other folds.
     """
 
     best: Combination
@@ -131,7 +131,7 @@ def choose(dealt: Dealt, words: Words, candidates: Sequence[Combination]) -> Cho
     scores = np.array([score for _, score in results])
     best = least(scores[:, 1])
     names = tuple(candidate.name for candidate in candidates)
-    return Choice(results[best][0], names, scores, int(np.count_nonzero(weight)))
+    return Choice(results[best][0], names, scores, round(dealt.weight[weight > 0].sum()))
 
 
 def undecided(candidates: Sequence[Combination]) -> Choice:

@@ -17,7 +17,7 @@ from genus.arrays import labels
 from genus.arrays.labels import Axis
 from genus.arrays.matrix import Codes
 from genus.arrays.vocabulary import Vocabulary
-from genus.stacking.dealing import Dealt, deal
+from genus.stacking.dealing import Dealt, deal, multiplicity
 from genus.statistics import Array, Bags, Compound, Sample, Tally
 from genus.text import Documents, Texts
 from genus.text.documents import Entries, hashes_of
@@ -171,7 +171,8 @@ class Corpus:
         sample = statistics["sample"].smallest(most)
         codes = labels.positions(sample.classes, classes)[sample.codes]
         folds = 10 if len(sample) < FEW else 5
-        row, fold, weight = deal(codes, sample.weights, folds, most)
+        number = multiplicity(sample)
+        row, fold, weight = deal(codes, number, sample.weights, folds, most)
         y = codes[row].astype(np.int64)
         if len(np.unique(y)) < 2:
             return undecided(tried)

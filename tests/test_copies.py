@@ -1,0 +1,141 @@
+"""Rows that count several times, by weights or as copies, do not seem to predict themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.metrics import log_loss
+
+from genus import TableClassifier, TextClassifier, cross_validate
+from genus.stacking.dealing import deal, multiplicity
+from genus.statistics.sample import EVERY, MISSING, Bags, Sample
+
+rng = np.random.default_rng(7)
+
+
+def rows(n):
+    """Numbers with a few that matter together, and one label in seven at random."""
+    X = rng.normal(size=(n, 6))
+    y = np.where(X[:, 0] * X[:, 1] + X[:, 2] > 0, "up", "down")
+    odd = rng.random(n) < 1 / 7
+    y[odd] = rng.choice(["up", "down"], odd.sum())
+    return pd.DataFrame(X.round(3), columns=list("abcdef")), y
+
+
+X, y = rows(800)
+NEW, TRUTH = rows(1500)
+RARE = np.flatnonzero(y == "up")[:12]
+COMMON = np.flatnonzero(y == "down")
+
+
+def loss(model):
+    return log_loss(TRUTH, model.predict_proba(NEW))
+
+
+@pytest.fixture(scope="module")
+def plain():
+    return TableClassifier().fit(X, y)
+
+
+def fitted(weight):
+    return TableClassifier().fit(X, y, sample_weight=weight)
+
+
+@pytest.mark.parametrize(
+    "repeat",
+    [
+        lambda model: fitted(np.full(len(y), 2.0)),
+        lambda model: fitted(np.full(len(y), 7.5)),
+        lambda model: model + model,
+        lambda model: TableClassifier().fit(pd.concat([X] * 3), np.tile(y, 3)),
+        lambda model: fitted(np.random.default_rng(0).uniform(0.5, 5, len(y))),
+        lambda model: TableClassifier().fit(*drawn_again()),
+    ],
+    ids=["weight 2", "weight 7.5", "sum", "copies", "survey weights", "drawn with replacement"],
+)
+def test_copies_of_rows_do_not_seem_to_predict_each_other(plain, repeat):
+    model = repeat(plain)
+    assert loss(model) < 1.1 * loss(plain)
+    assert model.weighing_.worth["log loss"] > 0.85 * plain.weighing_.worth["log loss"]
+
+
+def drawn_again():
+    at = np.random.default_rng(1).integers(0, len(y), 2 * len(y))
+    return X.iloc[at], y[at]
+
+
+def test_a_rare_class_may_be_repeated():
+    few = np.append(COMMON, RARE)
+    often = np.append(COMMON, np.repeat(RARE, 30))
+    once, again = (TableClassifier().fit(X.iloc[at], y[at]) for at in (few, often))
+    here = TRUTH == "down"
+    share = 30 * len(RARE) / len(often)
+    assert loss(again) < max(loss(once), -np.log([1 - share, share]).mean())
+    assert -np.log(again.predict_proba(NEW[here])[:, 0]).mean() < 1
+
+
+def test_cross_validation_of_weighted_rows(plain):
+    once, twice = (
+        cross_validate(TableClassifier(), X, y, folds=4, sample_weight=np.full(len(y), w)).log_loss
+        for w in (1.0, 2.0)
+    )
+    assert twice == pytest.approx(once, rel=0.1)
+
+
+def test_texts_of_weight_two():
+    words = np.array([f"w{i}" for i in range(60)])
+    share = {"a": 1 / np.arange(1, 61), "b": 1 / np.arange(1, 61)[::-1]}
+    label = rng.choice(["a", "b"], 300)
+    texts = [
+        " ".join(rng.choice(words, 8, p=0.6 / 60 + 0.4 * share[k] / share[k].sum())) for k in label
+    ]
+    once, twice = (
+        TextClassifier("auto").fit(texts[:200], label[:200], sample_weight=np.full(200, w))
+        for w in (1.0, 2.0)
+    )
+    found = [log_loss(label[200:], one.predict_proba(texts[200:])) for one in (once, twice)]
+    assert found[1] < 1.1 * found[0]
+    seeming = [np.nanmin(one.choice_.scores[:, 1]) for one in (once, twice)]
+    assert seeming[1] > 0.9 * seeming[0]
+
+
+def sample(cells, weights, codes=None, bags=()):
+    cells = np.asarray(cells, dtype=np.int64).reshape(len(weights), -1)
+    codes = np.zeros(len(weights), dtype=np.int64) if codes is None else np.asarray(codes)
+    hashes = np.arange(len(weights), dtype=np.uint64)
+    axis = np.array(["a", "b"])[: codes.max() + 1]
+    return Sample(100, axis, hashes, codes, np.asarray(weights, float), cells, bags, EVERY)
+
+
+def test_how_many_rows_a_row_stands_for():
+    n = np.arange(30)
+    odd = 1.0 + n % 3
+    assert_array_equal(multiplicity(sample(n, odd), [0]), np.ones(30))  # every number once
+    assert_array_equal(multiplicity(sample(n, odd)), odd)  # categories
+    assert_array_equal(multiplicity(sample(n % 10, odd), [0]), odd)  # few numbers
+    shared = np.where(n < 28, n, 28)
+    assert_array_equal(multiplicity(sample(shared, odd), [0])[28:], odd[28:])
+    missing = np.where(n < 28, n, MISSING)
+    assert_array_equal(multiplicity(sample(missing, odd), [0])[28:], odd[28:])
+    even = 2.0 * odd
+    assert_array_equal(multiplicity(sample(n % 10, even)), odd)  # a unit of 2
+    assert_array_equal(multiplicity(sample(n, even)), even)  # only copies tell about a category
+    assert_array_equal(multiplicity(sample(n[:10], even[:10])), even[:10])  # few rows
+    both = np.where(n < 29, even, 4.5)
+    assert_array_equal(multiplicity(sample(n % 10, both)), both)
+    codes = (n >= 20).astype(int)
+    of_one = np.where(codes == 0, 3.0, odd)
+    assert_array_equal(multiplicity(sample(n % 10, of_one, codes)), np.where(codes == 0, 1, odd))
+    sizes = np.where(n < 15, 2, 9)
+    bag = Bags(np.cumsum(sizes), np.arange(sizes.sum(), dtype=np.uint32), np.ones(sizes.sum(), int))
+    long = np.where(n < 15, odd, 1)
+    assert_array_equal(multiplicity(sample(n % 10, odd, bags=(bag,))), long)
+
+
+def test_weights_of_rows_that_are_one_row_stay_whole():
+    row, fold, weight = deal(np.zeros(4, int), np.ones(4), np.array([1.0, 9, 2, 3]), 2, 99)
+    assert_array_equal(row, np.arange(4))
+    assert_array_equal(fold, [0, 1, 0, 1])
+    assert_array_equal(weight, [1, 9, 2, 3])
