@@ -10,6 +10,7 @@ from sklearn.metrics import log_loss
 
 from genus import TableClassifier, TextClassifier, cross_validate
 from genus.stacking.dealing import deal, multiplicity
+from genus.statistics.group import common_unit
 from genus.statistics.sample import EVERY, MISSING, Bags, Sample
 
 rng = np.random.default_rng(7)
@@ -48,12 +49,23 @@ def fitted(weight):
     [
         lambda model: fitted(np.full(len(y), 2.0)),
         lambda model: fitted(np.full(len(y), 7.5)),
+        lambda model: fitted(np.full(len(y), 1 / len(y))),
+        lambda model: fitted(np.full(len(y), 1.1 / len(y))),
         lambda model: model + model,
         lambda model: TableClassifier().fit(pd.concat([X] * 3), np.tile(y, 3)),
         lambda model: fitted(np.random.default_rng(0).uniform(0.5, 5, len(y))),
         lambda model: TableClassifier().fit(*drawn_again()),
     ],
-    ids=["weight 2", "weight 7.5", "sum", "copies", "survey weights", "drawn with replacement"],
+    ids=[
+        "weight 2",
+        "weight 7.5",
+        "a sum of 1",
+        "a sum of 1.1",
+        "sum",
+        "copies",
+        "survey weights",
+        "drawn with replacement",
+    ],
 )
 def test_copies_of_rows_do_not_seem_to_predict_each_other(plain, repeat):
     model = repeat(plain)
@@ -132,6 +144,29 @@ def test_how_many_rows_a_row_stands_for():
     bag = Bags(np.cumsum(sizes), np.arange(sizes.sum(), dtype=np.uint32), np.ones(sizes.sum(), int))
     long = np.where(n < 15, odd, 1)
     assert_array_equal(multiplicity(sample(n % 10, odd, bags=(bag,))), long)
+
+
+def test_a_common_unit_despite_rounding():
+    assert common_unit(np.r_[np.full(20, 4.0), 3 * 1.9 + 0.3]) == 2  # 5.999999999999999
+    assert common_unit(np.r_[1e-10, rng.uniform(0.5, 2, 100)]) == 1
+    assert common_unit(np.full(50, 2.5)) == 2.5
+    assert common_unit(np.zeros(50)) == 1
+
+
+def test_weighted_rows_that_the_model_has_seen_are_noticed(plain):
+    for weight in (2.0, 3.7):
+        model = fitted(np.full(len(y), weight))
+        assert model.seen(X) == 1
+        assert model.seen(NEW) == 0
+    assert not any("copies" in told for told in fitted(rng.uniform(500, 2000, len(y))).cautions())
+    assert any("copies" in told for told in (plain + plain).cautions())
+
+
+def test_weights_of_a_class_that_add_up_to_one():
+    own = np.append(y, ["new", "new"])
+    rows = pd.concat([X, X[:2] + 0.5])
+    told = TableClassifier().fit(rows, own, sample_weight=np.append(np.ones(len(y)), [0.5, 0.5]))
+    assert not any("only one row" in one for one in told.cautions())
 
 
 def test_weights_of_rows_that_are_one_row_stay_whole():

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import sklearn.metrics as sk
 from click.testing import CliRunner
@@ -291,6 +292,16 @@ def test_in_time_only_earlier_rows_are_learned_from():
     refitted = TableClassifier().fit(past, target="y")
     expected = refitted.predict_proba(frame.iloc[late])
     assert found.probabilities[found.fold == 3] == pytest.approx(expected, abs=1e-9)
+
+
+def test_in_time_rows_may_be_a_stream():
+    X, y = rows()[["x", "kind"]], rows().y
+    table = pa.Table.from_pandas(X)
+    stream = pa.RecordBatchReader.from_batches(table.schema, table.to_batches(50))
+    day = np.arange(len(X))
+    found = cross_validate(TableClassifier(), stream, y, 4, time=day)
+    expected = cross_validate(TableClassifier(), X, y, 4, time=day)
+    assert found.probabilities == pytest.approx(expected.probabilities)
 
 
 def test_in_time_a_class_may_come_later():

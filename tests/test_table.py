@@ -1459,3 +1459,9 @@ def test_numbers_beyond_those_seen_count_like_the_nearest(seed):
         assert_allclose(p[[2, 5]], p[[1, 4]])
     named = TableClassifier(families={"x": "gaussian"}, dependence=False).fit(rows, y)
     assert named.predict_proba(far)[1, 1] > named.predict_proba(far)[0, 1] + 1e-6
+
+
+def test_columns_named_by_numbers_are_refused_with_their_names():
+    model = TableClassifier().fit(np.arange(80.0).reshape(40, 2) % 7, np.arange(40) % 2)
+    with pytest.raises(ValueError, match="x0"):
+        model.dependence_on(0)

@@ -43,7 +43,7 @@ def meant(name: str, names: Iterable[str], likeness: float = 0.6) -> str:
     ("Did you mean 'age'? ", '')
     """
     known = {one.lower(): one for one in names}
-    close = difflib.get_close_matches(name.lower(), known, 1, likeness)
+    close = difflib.get_close_matches(str(name).lower(), known, 1, likeness)
     return f"Did you mean {known[close[0]]!r}? " if close else ""
 
 

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from genus.arrays import labels
+from genus.statistics.group import is_whole
 from genus.table.numerals import are_readable
-from genus.table.plan import NEARLY, NOTHING
+from genus.table.plan import MARKS, NEARLY, NOTHING
 from genus.table.predictions import LABEL, probability_names
 
 ENOUGH = 50  # rows below which such findings may be chance
@@ -38,7 +39,10 @@ def cautions(model: Any) -> list[str]:
 
 def doubtful_classes(model: Any) -> Iterator[str]:
     """Yield a warning if a class has one row, means a missing value, or seems to be misspelt."""
-    alone = model.classes_[model.class_count_ == 1]
+    sample, alone = model.model_.statistics["sample"], model.class_count_ == 1
+    if sample.is_complete:  # two rows may have weights that add up to 1
+        alone &= np.isin(model.classes_, sample.classes[np.bincount(sample.codes) == 1])
+    alone = model.classes_[alone]
     if len(alone):
         yield (
             f"{'One class has' if len(alone) == 1 else f'{len(alone):,} classes have'} only one "
@@ -71,7 +75,7 @@ def doubtful_columns(model: Any) -> Iterator[str]:
         note = next((one for one in column.note.split("; ") if one.startswith(NEARLY)), "")
         if not note:
             continue
-        names = [str(name).strip() for name in axis]
+        names = [name for name in (str(name).strip() for name in axis) if name not in MARKS]
         odd = [name for name, fits in zip(names, are_readable(names), strict=True) if not fits]
         such = f", such as {odd[0]!r}" if odd else ""
         yield (
@@ -176,7 +180,7 @@ def copied_rows(model: Any) -> Iterator[str]:
     """Yield a warning if rows are repeated more often than chance explains."""
     sample = model.model_.statistics["sample"]
     total = float(sample.weights.sum())
-    if len(sample) < ENOUGH:
+    if len(sample) < ENOUGH or not is_whole(sample.weights):
         return
     share = 1 - len(sample) / total if total > 0 else 0.0
     if share >= REPEATED and pairs(sample.weights) > USUAL * pairs_by_chance(sample):

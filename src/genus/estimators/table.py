@@ -26,6 +26,7 @@ from genus.explanation import TableExplanation
 from genus.model import Model
 from genus.registry import FAMILIES, is_for
 from genus.solve.priors import Priors
+from genus.stacking.dealing import multiplicity
 from genus.stacking.decision import Decision
 from genus.statistics import Array, Tally
 from genus.table import (
@@ -349,10 +350,10 @@ class TableClassifier(GenerativeClassifier):
         import_module("genus.report").write(self, data, target, path)  # it imports this module
 
     def seen(self, X: Any) -> float:
-        """Return about which share of rows the model was fitted to; 0 if chance explains it.
+        """Estimate the share of rows that the model was fitted to; return 0 if chance explains it.
 
         Some new rows equal earlier ones by chance: about as many as rows of the model's sample that
-        have copies. A model that keeps no rows returns 0.
+        equal others by chance. A model that keeps no rows returns 0.
         """
         check_is_fitted(self)
         statistics: Any = self.model_.statistics
@@ -362,7 +363,8 @@ class TableClassifier(GenerativeClassifier):
         hashes = family.how.row_hashes(Frame.of(open_table(X).table(), self.plan_))
         hashes = hashes[hashes < np.uint64(sample.limit)]  # as the sample's rows
         known = float(np.isin(hashes, sample.hashes).mean()) if len(hashes) else 0.0
-        copied = sample.weights[sample.weights > 1].sum() / sample.weights.sum()
+        equal = multiplicity(sample, family.how.numbers) > 1
+        copied = sample.weights[equal].sum() / sample.weights.sum()
         return known if known > copied + CHANCE else 0.0
 
     def cautions(self) -> list[str]:

@@ -74,6 +74,8 @@ def cross_validate(
     group: Codes | None = None
     if groups is not None or time is not None:
         folds, group = honest_folds(folds, groups, time, len(y), named)
+    if time is not None and isinstance(estimator, TableClassifier):
+        X = open_table(X).table()  # it is read twice
     raw = X
     fresh, X, codes, classes, weight = checked(estimator, X, y, sample_weight)
     refuse_full_memory(len(codes), len(classes))
@@ -100,7 +102,7 @@ def cross_validate(
         (probabilities,) = out_of_fold(counted, [fresh], progress, chosen)
         return CrossValidation(probabilities, classes, codes, weights, fold, group=group)
     if isinstance(fresh, TableClassifier) and chosen is None:
-        probabilities = foretold(fresh, raw, classes, codes, weights, fold, progress)
+        probabilities = predicted_in_time(fresh, raw, classes, codes, weights, fold, progress)
     else:
         with fresh._named_errors():
             counted = Folds.count(empty, X, codes, classes, weight, fold)
@@ -109,9 +111,9 @@ def cross_validate(
     return CrossValidation(probabilities[at], classes, codes[at], weights[at], fold[at] - 1)
 
 
-def foretold(
+def predicted_in_time(
     estimator: TableClassifier,
-    X: Any,
+    rows: Any,
     classes: NDArray[Any],
     codes: Codes,
     weight: Array,
@@ -120,9 +122,9 @@ def foretold(
 ) -> Array:
     """Predict each fold except the first by a table model of the earlier folds, (m, K).
 
-    Each model is fitted anew, because a plan of all rows would tell it about the future.
+    Each model is fitted anew, because a plan made from all rows would contain information from
+    later rows.
     """
-    rows = open_table(X).table()
     found = np.zeros((len(codes), len(classes)))
     for number in range(1, int(fold.max()) + 1):
         past, test = (np.flatnonzero(own) for own in (fold < number, fold == number))

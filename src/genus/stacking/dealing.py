@@ -87,13 +87,13 @@ def above_rounding(counts: Array) -> Array:
 def multiplicity(sample: Sample, numbers: Collection[int] = ()) -> Array:
     """Return how many rows each row of a sample stands for, (s,).
 
-    A row of weight w stands for w equal rows, unless it is one row with a weight or with copies.
-    The copies of one row must not be in different folds: a fold would then be predicted from copies
-    of its own rows, and whatever memorises rows would seem to predict them. A row is one row if no
-    other row has the same number in one of the columns `numbers`, if that column holds many
-    different ones, or if it has a text of many tokens. If the weights of many rows of a class are
-    multiples of a number, that number is one row, unless a category occurs in a row only: then
-    only its copies tell what it means.
+    A weight w may mean w rows that are equal by chance, which belong in different folds. Or it may
+    mean one row that was weighted or copied. That row belongs in one fold: otherwise the fold would
+    be predicted from copies of its own rows. A row counts as one row if no other row has its number
+    in a column of `numbers` with many different values, or if it has a text of many tokens. The
+    weights of other rows are divided by the common unit of their class's weights. A row with a
+    category that no other row has keeps its weight, because only its copies show what the category
+    means.
     """
     found = sample.weights.copy()
     if len(sample) < MANY:

@@ -79,7 +79,10 @@ def settle(rest: Array, before: Array) -> Array:
 
 
 def common_unit(weights: Array) -> float:
-    """Return the largest number of which many weights are multiples; 1 for few weights.
+    """Return the weight of one row, if many weights tell it: a number that divides all of them.
+
+    It is the smallest weight or, for whole weights, their greatest common divisor. Return 1 if
+    there is no such number, or for fewer than MANY weights.
 
     >>> common_unit(np.full(50, 2.5)), common_unit(np.arange(50) * 4.0), common_unit(np.full(5, 2))
     (2.5, 4.0, 1.0)
@@ -90,13 +93,13 @@ def common_unit(weights: Array) -> float:
     least = float(there.min())
     if least == 1 or is_whole(there / least):
         return least
-    return float(np.gcd.reduce(there.astype(np.int64))) if is_whole(there) else 1.0
+    return float(np.gcd.reduce(np.round(there).astype(np.int64))) if is_whole(there) else 1.0
 
 
 def is_whole(x: Array) -> bool:
     """Return whether all numbers are whole, except for rounding errors, and not huge."""
-    near = np.abs(x - np.round(x)) <= GATHERED * x
-    return bool(near.all()) and float(x.max()) < 2.0**53
+    near = np.abs(x - np.round(x)) <= GATHERED * np.minimum(x, 1e3)
+    return bool(near.all()) and float(x.max(initial=0)) < 2.0**53
 
 
 def divide(a: Array, b: Array) -> Array:

@@ -62,8 +62,8 @@ class Drift:
         if np.isfinite(self.unlike):
             lines.append(
                 f"{100 * self.unlike:.3g} % of the rows are unusual: less likely than "
-                f"{100 - 100 * self.expected:.3g} % of the model's rows. Of rows like those, "
-                f"{100 * self.expected:.3g} % would be."
+                f"{100 - 100 * self.expected:.3g} % of the model's rows. "
+                f"{100 * self.expected:.3g} % was expected."
             )
         names = distinct([" ".join(one.name.split()) for one in self.columns], WIDEST)
         if self.columns:

@@ -56,8 +56,10 @@ CENTURY = 69  # two-digit years from here on belong to the previous century, as 
 def written(thousands: str, decimal: str) -> re.Pattern[str]:
     """Return a pattern for numbers with signs, units and brackets, given the separators."""
     digits = rf"([1-9]\d{{0,2}}([{thousands}{SPACES}]\d{{3}})+|\d+)?({decimal}\d+)?"
-    money = f"(?:{MONEY})"
-    return re.compile(rf"(\(\s*)?[+-]?\s*{money}?\s*[+-]?{digits}\s*{money}?\s*[%kKmMbB]?(\s*\))?$")
+    money, gap = f"(?:{MONEY})", "[\\s\u00a0\u202f]*"
+    return re.compile(
+        rf"(\({gap})?[+-]?{gap}{money}?{gap}[+-]?{digits}{gap}{money}?{gap}[%kKmMbB]?({gap}\))?$"
+    )
 
 
 NUMBERS = {POINT: written(",", r"\."), COMMA: written(".", ",")}

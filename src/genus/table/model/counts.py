@@ -109,6 +109,11 @@ class Counting:
         return tuple(column for column in self.plan.used if column.kind != "text")
 
     @property
+    def numbers(self) -> list[int]:
+        """The positions of numbers among the columns other than texts."""
+        return [j for j, column in enumerate(self.plain) if column.kind == "number"]
+
+    @property
     def texts(self) -> tuple[str, ...]:
         """The names of columns of texts."""
         return tuple(column.name for column in self.plan.used if column.kind == "text")

@@ -51,10 +51,11 @@ IN_BINS = Cut()
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """Numbers modelled by a family. Numbers outside its range contribute nothing.
+    """Numbers modelled by a family.
 
-    Numbers outside `seen` get the score of its nearer end. Otherwise small differences of the
+    A number outside `seen` gets the score of its nearer end. Otherwise small differences of the
     classes' widths would become enormous far from all rows that were seen, such as on later dates.
+    If `seen` is unbounded, numbers outside the family's range contribute nothing.
     """
 
     name: str
@@ -510,10 +511,9 @@ def gain_of(
     one row of each class.
     """
     weights = class_weights(k, n, len(statistics.classes))[:, 0]
-    total = weights.sum()
-    if total <= 1:
+    total, w = weights.sum(), np.minimum(n, row[k])
+    if total <= w.max(initial=0.0):  # a single row
         return 0.0
-    w = np.minimum(n, row[k])
     left = np.log(np.maximum(weights[k] - w, 1e-12))
     posterior = np.empty(len(k))
     size = max(MOST_SCORES // len(weights), 1)

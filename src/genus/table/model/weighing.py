@@ -201,8 +201,7 @@ class Drawn:
         most = max(MOST_CELLS // (len(classes) * judges), FEWEST)
         sample = statistics["sample"].smallest(most)
         codes = labels.positions(sample.classes, classes)[sample.codes]
-        numbers = [j for j, c in enumerate(family.how.plain) if c.kind == "number"]
-        number = multiplicity(sample, numbers)
+        number = multiplicity(sample, family.how.numbers)
         row, fold, weight = deal(codes, number, sample.weights, FOLDS, most)
         if len(np.unique(codes[row])) < 2:
             return None

@@ -702,6 +702,6 @@ def files_of(path: str) -> list[str]:
             raise TableError(f"No file matches {path!r}. Check the pattern.")
         return matching
     folder = Path(path).parent
-    beside = [str(folder / p.name) for p in folder.iterdir()] if folder.is_dir() else []
-    hint = labels.meant(path, beside, ALIKE)
+    beside = [p.name for p in folder.iterdir()] if folder.is_dir() else []
+    hint = labels.meant(Path(path).name, beside, ALIKE)
     raise TableError(f"There is no file {path!r}. {hint}".rstrip())
