@@ -588,6 +588,25 @@ def test_filter_marks_and_passes(home):
     assert body == raw.partition(b"\n\n")[2]
 
 
+def test_an_mbox_on_stdin_gets_a_note(home):
+    envelope = b"From ann@example.org Mon Jan  1 00:00:00 2024\n"
+    raw = envelope + spam(100) + b"\n\n" + envelope + spam(101)
+    for command in (["filter"], ["check"], ["why"], ["learn", "--spam", "-"]):
+        _, _, err = genus(*command, stdin=raw, home=home)
+        assert "Note: stdin holds an mbox of 2 messages, but it is read as one message." in err
+        assert "/dev/stdin" in err
+
+
+def test_too_little_memory_is_explained_by_what_helps(home, monkeypatch):
+    def fail(*given):
+        raise MemoryError
+
+    monkeypatch.setattr(SpamFilter, "check_named", fail)
+    code, _, err = genus("check", stdin=spam(100), home=home)
+    assert (code, "not enough memory. Allow genus more of it (ulimit -v" in err) == (3, True)
+    assert "column" in sentence(MemoryError())
+
+
 def piped(home, raw, read, **settings):
     """Runs filter with a pipe of its own for what it writes, which `read` is given the end of."""
     end, start = os.pipe()
