@@ -930,6 +930,10 @@ def belongings(trained):
         maildir = folder / "Maildir"
         sorting.make_maildir(maildir)
         (maildir / "new" / "1.host").write_bytes(spam(100))
+        # Codecs are loaded when they are first used. Perhaps only root can read Python's library.
+        text = "Subject: a\nContent-Type: text/plain; charset=koi8-r\n\nпривет\n"
+        (maildir / "new" / "2.host").write_bytes(text.encode("koi8-r"))
+        (maildir / "new" / "3.host").write_bytes(b"Subject: a\n\nd\xe9j\xe0 vu\n")
         trained.store.tidy()
         shutil.copy(trained.store.path, folder / "site.sqlite")
         (folder / "site.sqlite").chmod(0o644)
@@ -981,6 +985,10 @@ def test_root_sorts_its_own_maildir_but_follows_no_links(belongings):
     maildir.chmod(0o777)
     done = sort_as_root(belongings)
     assert (done.returncode, "can be changed by other users" in done.stderr) == (1, True)
+    maildir.chmod(0o1777)
+    shutil.rmtree(maildir / ".Junk")
+    done = sort_as_root(belongings)
+    assert (done.returncode, "other users could create it" in done.stderr) == (1, True)
     maildir.chmod(0o700)
     assert sort_as_root(belongings).returncode == 0
 
