@@ -504,6 +504,11 @@ def test_real_mail(corpus, tmp_path, split, most_misordered, most_missed):
 # The command line
 
 
+needs_root = pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can switch to another user"
+)
+
+
 def genus(*arguments, stdin=b"", home=None, **environment):
     """Run `genus mail` in this process, and give its exit code, stdout and stderr."""
     settings = {"GENUS_HOME": str(home), **environment}
@@ -586,6 +591,63 @@ def test_filter_marks_and_passes(home):
     assert re.match(rb"X-Genus: spam; probability=0\.9\d*; score=\d", head)
     assert len(re.findall(rb"(?im)^x-genus", head)) == 1
     assert body == raw.partition(b"\n\n")[2]
+
+
+def test_an_mbox_on_stdin_gets_a_note(home):
+    envelope = b"From ann@example.org Mon Jan  1 00:00:00 2024\n"
+    raw = envelope + spam(100) + b"\n\n" + envelope + spam(101)
+    for command in (["filter"], ["check"], ["why"], ["learn", "--spam", "-"]):
+        _, _, err = genus(*command, stdin=raw, home=home)
+        assert "Note: stdin holds an mbox of 2 messages, but it is read as one message." in err
+        assert "/dev/stdin" in err
+
+
+def test_too_little_memory_is_explained_by_what_helps(home, monkeypatch):
+    def fail(*given):
+        raise MemoryError
+
+    monkeypatch.setattr(SpamFilter, "check_named", fail)
+    code, _, err = genus("check", stdin=spam(100), home=home)
+    assert (code, "not enough memory. Allow genus more of it (ulimit -v" in err) == (3, True)
+    assert "column" in sentence(MemoryError())
+
+
+def test_check_says_what_decided_if_not_the_score(home):
+    genus("allow", "example.net", home=home)
+    raw = b"From: ann@example.net\n" + re.sub(rb"(?m)^From:.*\n", b"", spam(100), count=1)
+    (home / "one.eml").write_bytes(raw)
+    code, out, _ = genus("check", home / "one.eml", home=home)
+    assert (code, out.startswith(b"ham "), out.endswith(b"one.eml  (allow-rule)\n")) == (
+        1,
+        True,
+        True,
+    )
+    _, out, _ = genus("check", "--json", home / "one.eml", home=home)
+    told = json.loads(out)
+    assert (told["code"], told["reason"][:12]) == ("allow-rule", "A rule allow")
+    (home / "two.eml").write_bytes(ham(100))
+    _, out, _ = genus("check", home / "two.eml", home=home)
+    assert out.endswith(b"two.eml\n")
+    assert "code" not in json.loads(genus("check", "--json", home / "two.eml", home=home)[1])
+
+
+def test_a_store_is_not_its_own_site(home):
+    store = home / "mail.sqlite"
+    (home / "link.sqlite").symlink_to(store)
+    for site in (store, home / "link.sqlite", home / "." / "mail.sqlite"):
+        for command in (["stats"], ["rules"], ["expire", "--keep", "9"], ["forget", "x"]):
+            code, _, err = genus(*command, "--store", store, "--site", site, home=home)
+            assert (code, "is both the store and the site's store" in err) == (1, True)
+    code, _, err = genus("check", "--site", store, stdin=spam(1), home=home)
+    assert (code, "is both the store" in err) == (3, True)
+
+
+@needs_root
+def test_a_site_that_cannot_be_read_is_an_error_about_reading(belongings):
+    (belongings / "site.sqlite").chmod(0o600)
+    done = sort_as_root(belongings)
+    assert done.returncode == 1
+    assert "Check that it can be read by this user." in done.stderr
 
 
 def piped(home, raw, read, **settings):
@@ -859,11 +921,6 @@ def test_sort_wants_a_dot_in_a_maildir_whose_folders_have_one(home, maildir):
     assert (code, len(list((maildir / "Junk" / "new").iterdir()))) == (0, 1)
 
 
-needs_root = pytest.mark.skipif(
-    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can switch to another user"
-)
-
-
 @pytest.fixture
 def belongings(trained):
     """A folder that all can enter, with a Maildir of `nobody` and a store that all can read."""
@@ -873,6 +930,10 @@ def belongings(trained):
         maildir = folder / "Maildir"
         sorting.make_maildir(maildir)
         (maildir / "new" / "1.host").write_bytes(spam(100))
+        # Codecs are loaded when they are first used. Perhaps only root can read Python's library.
+        text = "Subject: a\nContent-Type: text/plain; charset=koi8-r\n\nпривет\n"
+        (maildir / "new" / "2.host").write_bytes(text.encode("koi8-r"))
+        (maildir / "new" / "3.host").write_bytes(b"Subject: a\n\nd\xe9j\xe0 vu\n")
         trained.store.tidy()
         shutil.copy(trained.store.path, folder / "site.sqlite")
         (folder / "site.sqlite").chmod(0o644)
@@ -924,6 +985,10 @@ def test_root_sorts_its_own_maildir_but_follows_no_links(belongings):
     maildir.chmod(0o777)
     done = sort_as_root(belongings)
     assert (done.returncode, "can be changed by other users" in done.stderr) == (1, True)
+    maildir.chmod(0o1777)
+    shutil.rmtree(maildir / ".Junk")
+    done = sort_as_root(belongings)
+    assert (done.returncode, "other users could create it" in done.stderr) == (1, True)
     maildir.chmod(0o700)
     assert sort_as_root(belongings).returncode == 0
 

@@ -20,7 +20,9 @@ pytestmark = [
 EXAMPLES = Path(__file__).parents[1] / "examples" / "mail"
 
 
-def genus(*arguments: object, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+def genus(
+    *arguments: object, stdin: bytes = b"", limit: int = LIMIT
+) -> subprocess.CompletedProcess[bytes]:
     """Run a command as Dovecot does, without a variable that says how many threads there may be."""
     wanted = ("OPENBLAS_NUM_THREADS", "GENUS_THREADS", "OMP_NUM_THREADS")
     return subprocess.run(
@@ -29,7 +31,7 @@ def genus(*arguments: object, stdin: bytes = b"") -> subprocess.CompletedProcess
         capture_output=True,
         timeout=120,
         env={name: value for name, value in os.environ.items() if name not in wanted},
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT)),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
     )
 
 
@@ -43,6 +45,30 @@ def test_learn_check_and_filter_within_256_mb(tmp_path: Path) -> None:
     marked = genus("filter", *store, stdin=message)
     assert (marked.returncode, marked.stderr) == (0, b"")
     assert marked.stdout.startswith(b"X-Genus: ")
+
+
+@pytest.mark.parametrize(("megabytes", "limit"), [(150, LIMIT), (60, LIMIT // 3)])
+def test_filter_passes_messages_that_are_too_large(
+    tmp_path: Path, megabytes: int, limit: int
+) -> None:
+    store = ["--store", tmp_path / "mail.sqlite"]
+    assert genus("learn", "--spam", EXAMPLES / "spam.mbox", *store).returncode == 0
+    message = b"Subject: a\n\n" + b"0123456789abcde\n" * (megabytes << 16)
+    done = genus("filter", *store, stdin=message, limit=limit)
+    assert (done.returncode, done.stdout == message) == (0, True)
+    assert done.stderr.endswith(b" passes unchanged.\n")
+    assert b"class" not in done.stderr
+
+
+@pytest.mark.parametrize("megabytes", [80, 96, 110])
+def test_filter_passes_messages_if_nothing_can_be_loaded(tmp_path: Path, megabytes: int) -> None:
+    """OpenBLAS ends the process if it cannot allocate memory."""
+    store = ["--store", tmp_path / "mail.sqlite"]
+    assert genus("learn", "--spam", EXAMPLES / "spam.mbox", *store).returncode == 0
+    message = b"Subject: a\n\nb\n"
+    done = genus("filter", *store, stdin=message, limit=megabytes << 20)
+    assert (done.returncode, done.stdout) == (0, message), done.stderr
+    assert b"There is not enough memory. Allow genus more of it (ulimit -v" in done.stderr
 
 
 def test_a_store_with_a_full_sample_needs_no_more_than_256_mb(tmp_path: Path) -> None:

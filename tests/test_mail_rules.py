@@ -209,9 +209,38 @@ def test_a_site_has_rules_and_users_have_the_last_word(tmp_path):
         assert both.check(of(b"a@x.y")).rule == "block"  # also while little is learned
 
 
+@pytest.mark.parametrize("sender", ["bücher.example", "ann@Bücher.Example", "bu\u0308cher.example"])
+@pytest.mark.parametrize("domain", ["bücher.example", "BÜCHER.example", "xn--bcher-kva.example"])
+def test_rules_know_international_domains_in_both_forms(sender, domain, tmp_path):
+    with closing(SpamFilter.open(tmp_path / "mail.sqlite")) as spam_filter:
+        put_rules(spam_filter.store, "block", [sender])
+        rules = rules_in(spam_filter.store)
+    assert [each.rpartition("@")[2] for each in rules] == ["xn--bcher-kva.example"]
+    for local, other in (("ann", ""), ("ann", "shop.")):
+        raw = f"From: Ann <{local}@{other}{domain}>\nSubject: a\n\nb\n".encode()
+        found = rule_for(raw, rules)
+        assert (found is not None) == (not other or "@" not in sender)
+    for similar in ("bucher.example", "bücher.example.org", "büche.example"):
+        assert rule_for(f"From: ann@{similar}\n\nb\n".encode(), rules) is None
+    assert sender_named("straße.example") != sender_named("strasse.example")
+
+
 @pytest.mark.parametrize(
     "sender",
-    ["", "@", "ann@", "a b", "x@y z", "<ann@example.org>", "x" * 300, "a@b@c", "-.org", "é.org"],
+    [
+        "",
+        "@",
+        "ann@",
+        "a b",
+        "x@y z",
+        "<ann@example.org>",
+        "x" * 300,
+        "a@b@c",
+        "-.org",
+        "é!.org",
+        "é b.org",
+        "é" * 70,
+    ],
 )
 def test_what_is_no_sender_is_refused(sender, tmp_path):
     with pytest.raises(ValueError, match="not an address or a domain"):

@@ -23,6 +23,11 @@ NO_MEMORY = re.compile(  # errors of libraries that do not raise MemoryError
     re.I,
 )
 
+LESS = (
+    "Give less data at once, choose a target with fewer classes, or leave out columns of a table "
+    "with --ignore."
+)
+
 # What only users of Python need: (ignore=, --ignore), (encoding="latin-1"), decision={…}, or …
 PYTHON = [
     (re.compile(r"\b(?:ignore|families|groups)=, (?=--)|\bdecision=\{[^}]*\}, or (?=--)"), ""),
@@ -34,6 +39,8 @@ PYTHON = [
 
 class Commands(click.Group):
     """Commands in the order in which they were added; their errors become messages on stderr."""
+
+    less = LESS  # what to do if there is not enough memory
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
@@ -91,10 +98,7 @@ def sentence(error: Exception) -> str:
     if isinstance(error, MemoryError) and str(error).startswith(TOO_LITTLE):
         return str(error)
     if isinstance(error, MemoryError) or NO_MEMORY.search(str(error)):
-        return (
-            f"{TOO_LITTLE}. Give less data at once, choose a target with fewer classes, or leave "
-            "out columns of a table with --ignore."
-        )
+        return f"{TOO_LITTLE}. {remedy()}"
     if isinstance(error, OSError) and error.strerror:
         where = f" {error.filename}" if error.filename else ""
         todo = " Free some space, or write to another disk." if error.errno in FULL else ""
@@ -107,6 +111,14 @@ def sentence(error: Exception) -> str:
         f"This is a bug in genus: {problem}. Please report it. Set "
         "GENUS_TRACEBACK=1, run the command again, and include its output."
     )
+
+
+def remedy() -> str:
+    """Return what to do if there is not enough memory for the command that runs."""
+    ctx = click.get_current_context(silent=True)
+    while ctx is not None and not isinstance(ctx.command, Commands):
+        ctx = ctx.parent
+    return LESS if ctx is None else ctx.command.less
 
 
 def interrupted(ctx: click.Context) -> NoReturn:

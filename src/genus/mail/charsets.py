@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import codecs
+import encodings
+import pkgutil
 import re
 from contextlib import suppress
 from email.header import decode_header
@@ -107,6 +109,12 @@ def known(charset: str | None) -> str | None:
         return codecs.lookup(named).name
     except LookupError:  # a number that no code page has
         return None
+
+
+def load_all() -> None:
+    """Load all codecs, so that none is missing when Python's library can no longer be read."""
+    for each in pkgutil.iter_modules(encodings.__path__):
+        known(each.name)
 
 
 def decoded(value: bytes) -> str:

@@ -6,11 +6,9 @@ import re
 from collections.abc import Sequence
 
 from genus.mail.message import LF_ENVELOPE
-from genus.mail.verdict import NEW, UNREAD, Verdict
+from genus.mail.verdict import Verdict
 
 HEADER = "X-Genus"
-FEW = "too-little-learned"
-REASONS = {UNREAD: "mostly-unread", NEW: "mostly-new"}
 CR, LF = ord("\r"), ord("\n")
 # Put before a message that begins with a folded line, so that the line does not continue X-Genus.
 FIRST_LINE = b"X-Genus-First-Line:"
@@ -75,8 +73,7 @@ def told_in_header(verdict: Verdict) -> str:
     """Return the value of the header that states a verdict."""
     probability = shown(verdict.probability)
     told = f"{verdict.verdict}; probability={probability}; score={verdict.score:.4g}"
-    reason = f"{verdict.rule}-rule" if verdict.rule else REASONS.get(verdict.reason, FEW)
-    return told + f"; reason={reason}" * bool(verdict.reason)
+    return told + f"; reason={verdict.code}" * bool(verdict.code)
 
 
 def shown(probability: float) -> str:

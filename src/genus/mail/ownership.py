@@ -30,6 +30,7 @@ def act_as_owner(folder: str | Path) -> None:
         return
     import pwd
 
+    from genus.mail.charsets import load_all
     from genus.mail.spamd.access import become
 
     try:
@@ -39,6 +40,7 @@ def act_as_owner(folder: str | Path) -> None:
             f"{folder} belongs to the user ID {owner}, which has no name on this machine. Run this "
             "command as that user, or create the user."
         ) from None
+    load_all()  # Python may be installed in a folder of root's, such as /root/.pyenv
     become(name)
     os.environ.pop("XDG_DATA_HOME", None)  # root's
 
@@ -49,20 +51,30 @@ def require_root_only(paths: Iterable[Path]) -> None:
         return
     for path in paths:
         whole = Path(os.path.abspath(path))
+        is_sticky = False  # of the folder above: in it, others can create what is missing
         for part in (*reversed(whole.parents), whole):
             try:
                 told = part.lstat()
             except (FileNotFoundError, NotADirectoryError):
-                break
-            if stat.S_ISLNK(told.st_mode):
-                problem = "is a symbolic link"
-            elif told.st_uid:
-                problem = f"belongs to the user ID {told.st_uid}"
-            elif told.st_mode & SHARED and not told.st_mode & stat.S_ISVTX:
-                problem = "can be changed by other users"
+                if not is_sticky:
+                    break
+                problem = "is missing, and other users could create it"
             else:
-                continue
-            raise ValueError(
-                f"As root, this command follows no links and writes to no folder of another user: "
-                f"{part} {problem}. Run it as the user whose mail this is."
-            )
+                is_sticky = bool(told.st_mode & SHARED and told.st_mode & stat.S_ISVTX)
+                problem = danger_of(told)
+            if problem:
+                raise ValueError(
+                    "As root, this command follows no links, and writes to no folder of another "
+                    f"user: {part} {problem}. Run it as the user whose mail this is."
+                )
+
+
+def danger_of(told: os.stat_result) -> str:
+    """Return why a user other than root could replace a file, or an empty string."""
+    if stat.S_ISLNK(told.st_mode):
+        return "is a symbolic link"
+    if told.st_uid:
+        return f"belongs to the user ID {told.st_uid}"
+    if told.st_mode & SHARED and not told.st_mode & stat.S_ISVTX:
+        return "can be changed by other users"
+    return ""

@@ -10,6 +10,7 @@ in a name, and if the user's own server has not found that the domain disowns th
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -22,7 +23,7 @@ PREFIX = "rule "  # of notes in a store
 ALLOW, BLOCK = "allow", "block"
 VERDICTS = {ALLOW: HAM, BLOCK: SPAM}
 LONGEST = 254
-ADDRESS = re.compile(r"""([^\s<>,;:"()@]{1,64})@([A-Za-z0-9.-]{1,255})""")
+ADDRESS = re.compile(r"""([^\s<>,;:"()@]{1,64})@((?:[^\W_]|[.-]){1,255})""")
 LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 DOMAIN = re.compile(rf"{LABEL}(?:\.{LABEL})*")
 
@@ -44,11 +45,12 @@ class Rule:
 def sender_named(text: str) -> str:
     """Return an address or a domain in the form that rules are stored in.
 
-    >>> sender_named("Ann@Example.org"), sender_named("@example.org")
-    ('ann@example.org', 'example.org')
+    >>> sender_named("Ann@Example.org"), sender_named("@bücher.example")
+    ('ann@example.org', 'xn--bcher-kva.example')
     """
-    name = text.strip().lower()
-    local, at, domain = name.rpartition("@")
+    local, at, domain = text.strip().lower().rpartition("@")
+    domain = in_ascii(domain)
+    name = f"{local}{at}{domain}"
     is_address = at and local and ADDRESS.fullmatch(name) is not None
     if len(name) > LONGEST or DOMAIN.fullmatch(domain) is None or (at and local and not is_address):
         raise ValueError(
@@ -56,6 +58,19 @@ def sender_named(text: str) -> str:
             "example.org."
         )
     return name if is_address else domain
+
+
+def in_ascii(domain: str) -> str:
+    """Return a domain with its international labels in Punycode, as servers and DNS write them.
+
+    The codec "idna" of Python would turn ß into ss, which is another domain today (RFC 5891).
+    """
+    if domain.isascii():
+        return domain
+    labels = unicodedata.normalize("NFKC", domain.lower().replace("\u3002", ".")).split(".")
+    return ".".join(
+        each if each.isascii() else f"xn--{each.encode('punycode').decode()}" for each in labels
+    )
 
 
 def rules_in(store: Store) -> dict[str, Rule]:
@@ -94,7 +109,7 @@ def rule_for(raw: bytes, rules: Mapping[str, Rule]) -> Rule | None:
 
 def rule_of(local: str, domain: str, rules: Mapping[str, Rule]) -> Rule | None:
     """Return the most specific rule for an address, or None."""
-    domain = domain.lower().strip(".")
+    domain = in_ascii(domain.lower().strip("."))
     parts = domain.split(".")
     names = [f"{local.lower()}@{domain}", *(".".join(parts[at:]) for at in range(len(parts)))]
     return next((rules[name] for name in names if name in rules), None)

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 HAM, UNSURE, SPAM = "ham", "unsure", "spam"
 UNREAD = "Less than half of the text was read: the rest is beyond the limits."  # a reason
+FEW = "too-little-learned"
 NEW = "The score is that of spam, but too many tokens of the message are new to the filter."
+CODES = {UNREAD: "mostly-unread", NEW: "mostly-new"}
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,13 @@ class Verdict:
     reason: str = ""
     rule: str = ""
 
+    @property
+    def code(self) -> str:
+        """The reason in one word, such as allow-rule; empty if the score alone decided."""
+        if self.rule:
+            return f"{self.rule}-rule"
+        return CODES.get(self.reason, FEW) if self.reason else ""
+
     def line(self, path: str) -> str:
         """Return the verdict as a line of JSON."""
         told = {
@@ -32,7 +41,8 @@ class Verdict:
             "probability": self.probability,
             "score": self.score,
         }
-        return json.dumps(told | ({"reason": self.reason} if self.reason else {}))
+        why = {"code": self.code, "reason": self.reason}
+        return json.dumps(told | (why if self.reason else {}))
 
 
 def label(spam: bool) -> str:

@@ -21,7 +21,11 @@ from genus.cli.mail.watching import watch
 from genus.cli.mail.why import why
 
 
-@click.group(cls=Commands)
+class MailCommands(Commands):
+    less = "Allow genus more of it (ulimit -v, or the settings of the program that starts it)."
+
+
+@click.group(cls=MailCommands)
 def mail() -> None:
     """Filter spam: learn from mail, and classify new mail.
 

@@ -30,7 +30,9 @@ def check(
 ) -> None:
     """Classify messages as ham, spam or unsure.
 
-    Without PATH the message is read from stdin. The score is the logarithm of the odds of spam.
+    Without PATH the message is read from stdin. The score is the logarithm of the odds of spam. If
+    the verdict does not follow from it, the reason is at the end of the line: (allow-rule),
+    (block-rule), (mostly-new), (mostly-unread) or (too-little-learned).
 
     \b
     Exit codes (of the last message, if there are several):
@@ -56,6 +58,8 @@ def check(
                     click.echo(
                         f"{verdict.verdict:6}  {six_digits(verdict.probability)}  "
                         f"{verdict.score:+9.3f}  {printable(name)}"
+                        + f"  ({verdict.code})"
+                        * bool(verdict.code)
                     )
                 if not verdict.rule:
                     reasons.add(verdict.reason)

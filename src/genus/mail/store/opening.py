@@ -49,8 +49,14 @@ def open_store(
     If the store does not exist and `create` is false, only the site's store is opened. The
     parameter owner=NAME in a PostgreSQL address gives each user a separate store.
     """
+    name = default_place() if name is None else name
+    if site is not None and is_same(name, site):
+        raise StoreError(
+            f"{site} is both the store and the site's store, so its counts would be added twice. "
+            "Leave out --site, or name another store with --store."
+        )
     try:
-        own = open_one(default_place() if name is None else name, create)
+        own = open_one(name, create)
     except NoStore:
         if site is None:
             raise
@@ -64,8 +70,23 @@ def open_store(
         raise
 
 
+def is_same(one: str | Path, other: str | Path) -> bool:
+    """Return whether two names mean the same store."""
+    if is_postgres(one) or is_postgres(other):
+        return str(one) == str(other)
+    files = expanded(one), expanded(other)
+    try:
+        return files[0].samefile(files[1])
+    except OSError:  # one of them does not exist, or cannot be seen
+        return os.path.realpath(files[0]) == os.path.realpath(files[1])
+
+
+def is_postgres(name: str | Path) -> bool:
+    return str(name).startswith(("postgresql://", "postgres://"))
+
+
 def open_one(name: str | Path, create: bool) -> Store:
-    if str(name).startswith(("postgresql://", "postgres://")):
+    if is_postgres(name):
         from genus.mail.store.postgres import PostgresStore
 
         return PostgresStore(str(name), create)

@@ -58,7 +58,7 @@ class SQLiteStore:
             self._file = there or identity(self.path)
             self._log = identity(beside(self.path, "-wal"))
         except (OSError, sqlite3.Error, UnicodeDecodeError, TypeError) as error:
-            raise sentence(self.path, error, is_open=False) from error
+            raise sentence(self.path, error, is_open=False, writes=self._create) from error
         except NoLesson as error:
             raise damaged(self.path, str(error), is_open=False) from error
 

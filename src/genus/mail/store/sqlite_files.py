@@ -187,8 +187,11 @@ def switch_to_wal(connection: sqlite3.Connection) -> None:
             time.sleep(0.01)
 
 
-def sentence(path: Path, error: Exception, is_open: bool = True) -> StoreError:
-    """Return an error of SQLite as an error that users understand."""
+def sentence(path: Path, error: Exception, is_open: bool = True, writes: bool = True) -> StoreError:
+    """Return an error of SQLite as an error that users understand.
+
+    `writes` is whether the store was to be created or changed.
+    """
     told = (error.strerror if isinstance(error, OSError) else None) or str(error)
     if "full" in told or is_full(path, error):
         return StoreError(f"The disk of the store {path} is full. Free some space, and try again.")
@@ -204,7 +207,8 @@ def sentence(path: Path, error: Exception, is_open: bool = True) -> StoreError:
             f"The store {path} can be read but not changed by this user. Change its permissions, "
             "or name another store."
         )
-    return StoreError(f"Cannot use the store {path}: {told}. Check that it can be written.")
+    how = "written" if writes else "read by this user"
+    return StoreError(f"Cannot use the store {path}: {told}. Check that it can be {how}.")
 
 
 def damaged(path: Path, told: str, is_open: bool = True) -> StoreError:

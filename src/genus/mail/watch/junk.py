@@ -89,11 +89,10 @@ class Junk:
             if SEEN in letter.flags or self.was_elsewhere(letter, name, place):
                 self.lessons.owe(name, self.folder, validity, letter, spam=True)
             elif self.session.plan.learn:
-                self.session.tell(
-                    self.folder,
-                    letter.uid,
-                    "arrived unread, probably from another filter: not learned, not even once it is read",
+                told = (
+                    "arrived unread, probably from another filter: not learned, even if it is read"
                 )
+                self.session.tell(self.folder, letter.uid, told)
         self.notes.places["junk"] = replace(place, next=batch[-1].uid + 1)
         self.notes.keep()
 
