@@ -1050,6 +1050,53 @@ def test_a_bug_is_told_and_survived(tmp_path, taught, capfd):
     filters.close()
 
 
+def test_too_little_memory_is_no_bug(tmp_path, taught, capfd):
+    filters = Filters(Stores(str(shutil.copy(taught, tmp_path / "mail.sqlite"))))
+
+    def check(message):
+        raise MemoryError
+
+    filters.to_check(None).check = check
+    told = reply(Request("CHECK", (1, 5), {}, SPAM), filters)
+    assert told.startswith(b"SPAMD/1.0 75 EX_TEMPFAIL: there is not enough memory for this message")
+    said = capfd.readouterr().err
+    assert "CHECK: there is not enough memory" in said
+    assert "bug" not in said
+    filters.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the address space")
+def test_too_little_memory_is_a_temporary_failure(taught):
+    size, number = 8_000_000, 60
+
+    class Limited(Serve):
+        def command(self):
+            return ["sh", "-c", 'ulimit -v 262144; exec "$@"', "sh", *super().command()]
+
+    with Limited("--clients", "200", workers=1) as server:
+        shutil.copy(taught, server.store)
+        server.start()
+        raw = SPAM + b"word " * ((size - len(SPAM)) // 5)
+
+        def ask(number):
+            with server.connect() as connection:
+                with suppress(BrokenPipeError):  # it may be refused before it has sent all
+                    connection.sendall(lengthy("CHECK", len(raw)) + raw)
+                return everything(connection)
+
+        with ThreadPoolExecutor(number) as pool:
+            answers = [each[:80] for each in pool.map(ask, range(number))]
+        said = server.log.read_text()
+        assert "bug" not in said
+        assert not any(b"EX_SOFTWARE" in each for each in answers)
+        lacking = said.count(": there is not enough memory")
+        assert said.count("verdict=failed") == lacking
+        lacked = b"SPAMD/1.0 75 EX_TEMPFAIL: there is not enough memory"
+        assert sum(each.startswith(lacked) for each in answers) == lacking
+        until(server.is_well, "it answers again")
+        assert b"Spam: True" in server.request("CHECK", SPAM)
+
+
 def test_symbols_are_names(taught):
     spam_filter = SpamFilter.open(taught)
     names = symbols(spam_filter.why(SPAM + b"\r\n,,,\0 \xff\xfe viagra,casino\r\n"))
