@@ -315,6 +315,28 @@ def test_procmail_and_maildrop(
     assert holds(caught, spam)
 
 
+def test_procmail_in_an_empty_home(tmp_path: Path, learned: Path, ham: bytes, spam: bytes) -> None:
+    (home := tmp_path / "home").mkdir()
+    store = shutil.copyfile(learned, tmp_path / "mail.sqlite")
+    text = recipe("procmail", command=genus_in(tmp_path), home=home)
+    text = text.replace("mail filter", f"mail filter --store {store}")
+    for raw in (spam, ham):
+        servers.procmail(home, text, raw)
+    assert {path.name for path in home.iterdir()} == {".procmailrc", "Maildir"}
+    assert [verdict_on(raw) for raw in in_maildir(home / "Maildir" / ".Junk")] == ["spam"]
+    assert [verdict_on(raw) for raw in in_maildir(home / "Maildir")] == ["ham"]
+
+
+def test_procmail_with_the_server_in_an_empty_home(
+    tmp_path: Path, serving: Serve, spam: bytes
+) -> None:
+    client = client_in(serving.folder)
+    text = recipe("procmail with the server", client=client, socket=serving.socket, home=tmp_path)
+    servers.procmail(tmp_path, text, spam)
+    assert {path.name for path in tmp_path.iterdir()} == {".procmailrc", "Maildir"}
+    assert [verdict_on(raw) for raw in in_maildir(tmp_path / "Maildir" / ".Junk")] == ["spam"]
+
+
 @FILTERS
 @pytest.mark.parametrize("trouble", ["fails", "missing", "no store"])
 def test_procmail_and_maildrop_lose_nothing(

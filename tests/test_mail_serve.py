@@ -1050,6 +1050,53 @@ def test_a_bug_is_told_and_survived(tmp_path, taught, capfd):
     filters.close()
 
 
+def test_too_little_memory_is_no_bug(tmp_path, taught, capfd):
+    filters = Filters(Stores(str(shutil.copy(taught, tmp_path / "mail.sqlite"))))
+
+    def check(message):
+        raise MemoryError
+
+    filters.to_check(None).check = check
+    told = reply(Request("CHECK", (1, 5), {}, SPAM), filters)
+    assert told.startswith(b"SPAMD/1.0 75 EX_TEMPFAIL: there is not enough memory for this message")
+    said = capfd.readouterr().err
+    assert "CHECK: there is not enough memory" in said
+    assert "bug" not in said
+    filters.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the address space")
+def test_too_little_memory_is_a_temporary_failure(taught):
+    size, number = 8_000_000, 60
+
+    class Limited(Serve):
+        def command(self):
+            return ["sh", "-c", 'ulimit -v 262144; exec "$@"', "sh", *super().command()]
+
+    with Limited("--clients", "200", workers=1) as server:
+        shutil.copy(taught, server.store)
+        server.start()
+        raw = SPAM + b"word " * ((size - len(SPAM)) // 5)
+
+        def ask(number):
+            with server.connect() as connection:
+                with suppress(BrokenPipeError):  # it may be refused before it has sent all
+                    connection.sendall(lengthy("CHECK", len(raw)) + raw)
+                return everything(connection)
+
+        with ThreadPoolExecutor(number) as pool:
+            answers = [each[:80] for each in pool.map(ask, range(number))]
+        said = server.log.read_text()
+        assert "bug" not in said
+        assert not any(b"EX_SOFTWARE" in each for each in answers)
+        lacking = said.count(": there is not enough memory")
+        assert said.count("verdict=failed") == lacking
+        lacked = b"SPAMD/1.0 75 EX_TEMPFAIL: there is not enough memory"
+        assert sum(each.startswith(lacked) for each in answers) == lacking
+        until(server.is_well, "it answers again")
+        assert b"Spam: True" in server.request("CHECK", SPAM)
+
+
 def test_symbols_are_names(taught):
     spam_filter = SpamFilter.open(taught)
     names = symbols(spam_filter.why(SPAM + b"\r\n,,,\0 \xff\xfe viagra,casino\r\n"))
@@ -1395,7 +1442,8 @@ def test_a_line_for_each_message(serve):
     server.request("TELL", message, "Remove: remote")
 
     def entries():
-        return [json.loads(line) for line in server.said().splitlines() if line.startswith("{")]
+        every = [json.loads(line) for line in server.said().splitlines()]
+        return [each for each in every if "verdict" in each]
 
     until(lambda: len(entries()) == 3, "three lines")
     checked, learned, other = entries()
@@ -1421,7 +1469,8 @@ def test_a_line_for_each_refusal(serve, tmp_path, taught):
     server.ask(b"CHECK SPAMC/1.5\r\nContent-length: 9223372036854775808\r\n\r\n")
 
     def entries():
-        return [json.loads(line) for line in server.said().splitlines() if line.startswith("{")]
+        every = [json.loads(line) for line in server.said().splitlines()]
+        return [each for each in every if "verdict" in each]
 
     until(lambda: len(entries()) == 3, "three lines")
     forbidden, often, malformed = entries()
@@ -1431,6 +1480,55 @@ def test_a_line_for_each_refusal(serve, tmp_path, taught):
     assert forbidden["reason"].startswith("TCP does not identify the user")
     assert often["reason"].startswith("more than 1 requests a minute")
     assert malformed["reason"] == "Content-length is not a number of bytes"
+
+
+@pytest.mark.parametrize("command", ["serve", "milter"])
+def test_every_line_is_json(tmp_path, taught, command):
+    class Logged(Serve):
+        def command(self):
+            return [command if each == "serve" else each for each in super().command()]
+
+    with Logged("--log-json", workers=1) as server:
+        shutil.copy(taught, server.store)
+        server.store.chmod(0o644)
+        server.start()
+        os.kill(min(until(server.members, "processes")), signal.SIGKILL)
+        until(lambda: "starting another" in server.said(), "another process")
+        server.ask(b"\xff\xff\xff\xff no request, and no packet")
+        server.stop()
+        lines = [json.loads(line) for line in server.said().splitlines()]
+    told = {each["level"]: each["message"] for each in lines if "level" in each}
+    assert set(told) == {"info", "warning", "error"}
+    assert "chmod 600" in told["warning"]
+    messages = [each["message"] for each in lines if "message" in each]
+    assert messages[0].startswith("The store holds 200 ham")
+    assert any(each.startswith("Listening on ") for each in messages)
+    assert any(re.fullmatch(r"process \d+ ended with -9; starting another", m) for m in messages)
+    assert messages[-1] == "Ended."
+
+
+def test_an_error_at_the_start_is_json(tmp_path):
+    for command, *options in (
+        ("milter", "--socket", tmp_path / "socket", "--store", tmp_path / "none"),
+        ("milter", "--store", tmp_path / "none"),
+        ("serve", "--socket", tmp_path / "none" / "socket"),
+    ):
+        done = subprocess.run(
+            [
+                *(sys.executable, "-m", "genus.cli", "mail", command, "--log-json"),
+                *(["--user", "root"] if ROOT else []),
+                *map(str, options),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert (done.returncode in (1, 2), done.stdout) == (True, "")
+        (line,) = done.stderr.splitlines()
+        assert json.loads(line)["level"] == "error"
+        assert re.match(
+            "There is no store|Name where to listen|Cannot listen", json.loads(line)["message"]
+        )
 
 
 @given(st.text(), st.text(), st.sampled_from(["ham", "spam"]))

@@ -65,9 +65,22 @@ def milter(
 
     \b
     Examples:
+      genus mail milter --listen 127.0.0.1:8895
       genus mail milter --socket /var/spool/postfix/genus/milter --mode 660 --user genus \\
             --store /var/lib/genus/mail.sqlite
-      genus mail milter --listen 127.0.0.1:8895
+
+    The second one listens where Postfix finds it also in a chroot. Before it is started as root,
+    make the folder of the socket, and add Postfix's user to the group of the socket:
+
+    \b
+      install -d -m 755 /var/spool/postfix/genus
+      usermod -aG genus postfix
+
+    Then add these lines to main.cf, and restart Postfix:
+
+    \b
+      smtpd_milters = unix:genus/milter
+      milter_default_action = accept
     """
     servers.check("milter", users, store, site, ham_loss)
     from genus.mail.milter.conversation import Milter

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import re
 import socket
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -16,7 +19,6 @@ from genus.cli.arguments import File
 from genus.cli.mail import options
 
 if TYPE_CHECKING:
-    from genus.mail.spamd.filters import Stores
     from genus.mail.spamd.names import Names
     from genus.mail.spamd.worker import Service, Talk
 
@@ -175,7 +177,14 @@ def limits(size: str, clients: str, timeout: float, waiting: str) -> Callable[[F
 
 
 def logging(command: F) -> F:
-    """Add the options for logging and metrics."""
+    """Add the options for logging and metrics; with --log-json, report errors as JSON, too."""
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        with errors_in_json() if given["log_json"] else nullcontext():
+            command(**given)
+
+    logged = cast(F, run)
     for option in (
         click.option(
             "--metrics",
@@ -183,10 +192,40 @@ def logging(command: F) -> F:
             help="Serve metrics for Prometheus at http://HOST:PORT/metrics.",
         ),
         click.option("--no-log", is_flag=True, help="Log errors only."),
-        click.option("--log-json", is_flag=True, help="Log each message as a line of JSON."),
+        click.option(
+            "--log-json", is_flag=True, help="Write every line of the log as a JSON object."
+        ),
     ):
-        command = option(command)
-    return command
+        logged = option(logged)
+    return logged
+
+
+@contextmanager
+def errors_in_json() -> Iterator[None]:
+    """Write every line as JSON, also warnings and the error that ends the command."""
+    from genus.cli.errors import INTERRUPTED, for_shell, sentence
+    from genus.mail.spamd.log import Form, announce
+
+    def show(message: Warning | str, category: type[Warning], *details: Any, **more: Any) -> None:
+        if issubclass(category, UserWarning):  # other warnings are for developers
+            warn(str(message))
+
+    Form.is_json, warnings.showwarning = True, show  # Commands.invoke puts the latter back
+    try:
+        yield
+    except (click.exceptions.Exit, click.Abort):
+        raise
+    except click.ClickException as error:
+        announce(error.format_message(), "error")
+        raise click.exceptions.Exit(error.exit_code) from None
+    except KeyboardInterrupt:
+        announce("Interrupted.")
+        raise click.exceptions.Exit(INTERRUPTED) from None
+    except Exception as error:
+        announce(for_shell(sentence(error)), "error")
+        raise click.exceptions.Exit(1) from None
+    finally:
+        Form.is_json = False
 
 
 @dataclass(frozen=True)
@@ -227,19 +266,21 @@ def names_of(domains: tuple[str, ...], delimiter: str) -> Names:
     return Names(frozenset(domains) or own_domains(), delimiter)
 
 
-def notes_on(stores: Stores) -> list[str]:
-    """Return what an administrator should know about the names of the users' stores."""
+def notes_on(users: Path) -> list[str]:
+    """Return a warning for stores in a folder whose names differ only in capitals."""
     from genus.mail.spamd.names import Folder
 
-    if stores.users is None:
-        return []
-    domains = ", ".join(sorted(stores.names.domains))
-    return [f"Without a store of its own, ann@DOMAIN has the store of ann for {domains}."] + [
-        f"Note: The stores {' and '.join(group)} differ only in capitals. Each is used for the "
-        f"name as it is written, and {group[-1]} for all other spellings. Remove those that no "
-        "user needs."
-        for group in Folder(stores.users).alike()
+    return [
+        f"The stores {' and '.join(group)} differ only in capitals. Each is used for the name as "
+        f"it is written, and {group[-1]} for all other spellings. Remove those that no user needs."
+        for group in Folder(users).alike()
     ]
+
+
+def warn(text: str) -> None:
+    from genus.mail.spamd.log import announce
+
+    announce(text, "warning", "Note: ")
 
 
 def log_of(log_json: bool, no_log: bool) -> str:
@@ -253,11 +294,11 @@ def start(
 
     `service` returns what the processes share, given their number. It is called after the switch.
     """
-    from genus.cli.errors import say
     from genus.mail.judgement import too_little
     from genus.mail.privacy import open_to_others
     from genus.mail.spamd.access import become, user_named
     from genus.mail.spamd.listening import Claim, handed_over, name_of, on_tcp, on_unix
+    from genus.mail.spamd.log import announce
     from genus.mail.spamd.metrics import Scrape
     from genus.mail.spamd.server import prepare, serve
     from genus.mail.store import default_place
@@ -293,20 +334,25 @@ def start(
         shared = service(number + 1)
         known, created = prepare(shared.stores)
         if created:
-            say(
-                f"Note: There was no store at {created}, so an empty one was created. If you have "
+            warn(
+                f"There was no store at {created}, so an empty one was created. If you have "
                 "learned mail, check the name of the store."
             )
         holds = f"The store holds {known.ham:,} ham and {known.spam:,} spam."
-        say(f"{holds} {too_little(known)}".rstrip())
+        announce(f"{holds} {too_little(known)}".rstrip())
         stores = shared.stores
-        for told in notes_on(stores):
-            say(told)
+        if stores.users is not None:
+            domains = ", ".join(sorted(stores.names.domains))
+            announce(f"Without a store of its own, ann@DOMAIN has the store of ann for {domains}.")
+            for told in notes_on(stores.users):
+                warn(told)
         own = next(stores.users.glob("*.sqlite"), None) if stores.users else stores.store
         for told in open_to_others(own or default_place()):
-            say(f"Note: {told}")
-        say(f"Listening on {where} with {number} process{'es' * (number > 1)}. Ctrl-C ends it.")
+            warn(told)
+        announce(
+            f"Listening on {where} with {number} process{'es' * (number > 1)}. Ctrl-C ends it."
+        )
         serve(sockets, shared, number, close)
     finally:
         close()
-    say("Ended.")
+    announce("Ended.")

@@ -81,6 +81,11 @@ class Milter(Talk):
             tell(f"milter: {error}")
             self.worker.service.tallies.add("events", "refused")
             self.transport.abort()
+        except MemoryError as error:
+            self.message = Envelope()
+            failure(error, "MILTER")
+            self.worker.service.tallies.add("events", "failed")
+            self.transport.abort()
 
     def hear(self, kind: bytes, data: bytes) -> None:
         """Handle a packet, and answer it if the server expects an answer."""
@@ -152,9 +157,10 @@ class Milter(Talk):
         If anything fails, the message passes without a verdict.
         """
         begun, message = perf_counter(), self.message
-        request = Request("MILTER", (1, 0), {}, self.raw())
+        request = Request("MILTER", (1, 0))
         removed, done, changes = self.forged(), Answer(b"", "failed"), b""
         try:
+            request = Request("MILTER", (1, 0), {}, self.raw())
             user, spam_filter = self.worker.filters.of_recipient(message.user())
             request = request.of_user(user)
             verdict = spam_filter.check(request.message)

@@ -1,4 +1,4 @@
-"""Log one line on stderr for each message, as text or as JSON."""
+"""Log one line on stderr for each message and each event, as text or as JSON."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ LONGEST = 200  # characters of a name that came with a message
 MESSAGE_ID = re.compile(rb"^message-id:[ \t]*(?:\r?\n[ \t]+)?([^\r\n]*)", re.I | re.M)
 HEAD = 65_536  # bytes in which a Message-ID is looked for
 BARE = re.compile(r"[!#-<>-~]+")  # what needs no quotes: neither blanks nor = nor "
+
+
+class Form:
+    """Whether every line is a JSON object; the processes of a server inherit it."""
+
+    is_json = False
 
 
 @dataclass(frozen=True)
@@ -34,7 +40,7 @@ class Entry:
     def line(self, as_json: bool) -> str:
         """Return the entry as a line; values from a message cannot end it or forge a field."""
         told: dict[str, object] = {
-            "time": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "time": stamp(),
             "id": self.identity,
             "user": self.user,
             "command": self.command,
@@ -45,8 +51,9 @@ class Entry:
         told |= {"reason": self.reason} if self.reason else {}
         if as_json:
             return json.dumps(told)
-        stamp = told.pop("time")
-        return f"{stamp} " + " ".join(f"{name}={shown(value)}" for name, value in told.items())
+        return f"{told.pop('time')} " + " ".join(
+            f"{name}={shown(value)}" for name, value in told.items()
+        )
 
 
 def shown(value: object) -> str:
@@ -69,9 +76,22 @@ def identity_of(message: bytes) -> str:
     return "" if found is None else found[1].strip()[:LONGEST].decode("ascii", "replace")
 
 
+def stamp() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def tell(text: str) -> None:
-    """Write a whole line to stderr at once, so that it does not mix with other processes' lines."""
-    os.write(sys.stderr.fileno(), f"genus mail[{os.getpid()}]: {text}\n".encode())
+    """Write an error as a line, with the number of the process."""
+    announce(text, "error", f"genus mail[{os.getpid()}]: ")
+
+
+def announce(text: str, level: str = "info", before: str = "") -> None:
+    """Write a whole line at once, so that it does not mix with other processes' lines.
+
+    In JSON the level is a field, and `before`, which shows it in text, is left out.
+    """
+    told = {"time": stamp(), "level": level, "process": os.getpid(), "message": text}
+    write(json.dumps(told) if Form.is_json else before + text)
 
 
 def write(line: str) -> None:

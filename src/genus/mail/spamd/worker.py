@@ -30,6 +30,10 @@ GRACE = 10.0  # seconds that requests in progress have when the server ends
 PATIENCE = 1.0  # seconds that idle clients have then, or if another client needs the place
 LINGER = 5.0  # seconds that a client has to close the connection after its answer
 HELD = 10  # largest messages: the bytes that all unfinished requests of a process may hold
+NO_MEMORY = (
+    "there is not enough memory for this message now; try again, and lower --clients or --max-size "
+    "of the server if that happens often"
+)
 UNREAD = Request("", (1, 0))  # stands for a request that did not arrive in full
 
 
@@ -71,6 +75,9 @@ def reply(request: Request, filters: Filters, service: Service | None = None) ->
 
 def failure(error: Exception, doing: str) -> Refusal:
     """Report an error on stderr, and return the refusal for the client."""
+    if isinstance(error, MemoryError):
+        tell(f"{doing}: {NO_MEMORY}")
+        return Refusal(Code.EX_TEMPFAIL, NO_MEMORY)
     what = " ".join(str(error).split())
     if isinstance(error, StoreError | OSError):
         tell(f"{doing}: {what}")
@@ -102,15 +109,18 @@ async def taught(teacher: Path, request: Request) -> bytes:
     """Pass a request to the teacher, and return its answer."""
     answer = b""
     try:
+        sent = request.encoded()
         reader, writer = await asyncio.open_unix_connection(teacher)
         try:
-            writer.write(request.encoded())
+            writer.write(sent)
             writer.write_eof()
             answer = await reader.read()
         finally:
             writer.close()
     except OSError:
         pass  # it has ended, and another one is started
+    except MemoryError as error:
+        return failure(error, request.command).line
     return answer or Refusal(Code.EX_TEMPFAIL, "learning was interrupted; try again").line
 
 
@@ -322,6 +332,8 @@ class Conversation(Talk):
             request = self.reading.feed(data)
         except Refusal as refusal:
             self.refuse(refusal)
+        except MemoryError as error:
+            self.fail(error)
         else:
             if request is not None:
                 self.answer(request)
@@ -358,6 +370,8 @@ class Conversation(Talk):
                 self.answer(self.reading.end())
             except Refusal as refusal:
                 self.refuse(refusal)
+            except MemoryError as error:
+                self.fail(error)
         elif self.said_all:
             self.transport.close()
         return True
@@ -406,6 +420,13 @@ class Conversation(Talk):
         """Refuse a request; the log names the peer, not the user for whom it wanted to act."""
         done = Answer(refusal.line, "refused", reason=refusal.reason)
         note(self.worker.service, request.of_user(self.peer.name), done, 0.0)
+        self.say(done.text)
+
+    def fail(self, error: MemoryError) -> None:
+        """Answer a request for which there is not enough memory, and free what it holds."""
+        self.reading = None
+        done = Answer(failure(error, "reading a request").line, "failed")
+        note(self.worker.service, UNREAD.of_user(self.peer.name), done, 0.0)
         self.say(done.text)
 
     def say(self, text: bytes) -> None:
