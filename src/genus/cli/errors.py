@@ -116,9 +116,11 @@ def sentence(error: Exception) -> str:
 def remedy() -> str:
     """Return what to do if there is not enough memory for the command that runs."""
     ctx = click.get_current_context(silent=True)
-    while ctx is not None and not isinstance(ctx.command, Commands):
+    while ctx is not None:
+        if isinstance(ctx.command, Commands):
+            return ctx.command.less
         ctx = ctx.parent
-    return LESS if ctx is None else ctx.command.less
+    return LESS
 
 
 def interrupted(ctx: click.Context) -> NoReturn:
