@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Iterator
 from contextlib import suppress
@@ -44,7 +45,7 @@ class Names:
 def own_domains(hostname: str | None = None, mail_name: Path = MAIL_NAME) -> frozenset[str]:
     """Return localhost, the name of this host and its mail name, each also without its first label.
 
-    As in Postfix, the host mail.example.com receives the mail of example.com.
+    The host mail.example.com often receives the mail of example.com, which Postfix calls mydomain.
     """
     found = {"localhost", (hostname or socket.gethostname()).lower()}
     with suppress(OSError, UnicodeDecodeError):
@@ -78,7 +79,8 @@ class Folder:
     def stores(self) -> Iterator[str]:
         """Yield the names of all stores."""
         if self.path.is_dir():
-            yield from (each.stem for each in self.path.iterdir() if each.suffix == SUFFIX)
+            names = os.listdir(self.path)
+            yield from (name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX))
 
     def alike(self) -> list[list[str]]:
         """Return the groups of stores whose names differ in capitals only."""
