@@ -30,7 +30,6 @@ def act_as_owner(folder: str | Path) -> None:
         return
     import pwd
 
-    from genus.mail.charsets import load_all
     from genus.mail.spamd.access import become
 
     try:
@@ -40,7 +39,6 @@ def act_as_owner(folder: str | Path) -> None:
             f"{folder} belongs to the user ID {owner}, which has no name on this machine. Run this "
             "command as that user, or create the user."
         ) from None
-    load_all()  # Python may be installed in a folder of root's, such as /root/.pyenv
     become(name)
     os.environ.pop("XDG_DATA_HOME", None)  # root's
 

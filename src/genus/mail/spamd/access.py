@@ -15,6 +15,7 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
+from genus.mail.charsets import load_all
 from genus.mail.privacy import require_private
 from genus.mail.spamd.protocol import Code, Refusal, Request
 
@@ -146,6 +147,7 @@ def become(name: str) -> None:
         raise ValueError(
             f"Only root can switch to the user {name}. Start the server as {name}, without --user."
         )
+    load_all()  # Python may be installed in a folder of root's, such as /root/.pyenv
     os.initgroups(name, entry.pw_gid)
     os.setgid(entry.pw_gid)
     os.setuid(entry.pw_uid)
