@@ -72,7 +72,7 @@ def predicted(
     learned = read_predictor(model)
     _ = learned.model_.parameters  # if a model cannot be solved, fail before data is read
     rule = Decision.of(decision, learned.classes_)
-    with opened(data, encoding) as source:
+    with opened(data, encoding, texts=learned.plan_.texts) as source:
         tell_extra(source, learned)
         refuse_new(source, learned, force)
         lines = lines_for(output, source)

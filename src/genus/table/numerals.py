@@ -170,8 +170,9 @@ def read_each(strings: Any, how: str) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    named = [(NAMED, DAY_NAME), (NAMED, MONTH_NAME)]
-    forms = [("", PLAIN)] if how in NUMBERS else [(ISO, ISO_DATE), *named]
+    forms = [(how, NUMBERS[how]), ("", PLAIN)] if how in NUMBERS else []
+    if how in DATES:
+        forms = [(ISO, ISO_DATE), (NAMED, DAY_NAME), (NAMED, MONTH_NAME)]
     numbers = np.full(len(strings), np.nan)
     left = strings.is_valid().to_numpy(zero_copy_only=False).astype(bool)
     for way, form in forms:

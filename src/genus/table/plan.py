@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from genus.arrays import arrow, labels
 from genus.solve.grid import Grid, dyadic_edges
 from genus.table import calendar
+from genus.table.categories import NUMBER, plain
 from genus.table.numerals import (
     DATES,
     ISO,
@@ -97,6 +98,13 @@ class Column:
         return self.of or self.name
 
     @property
+    def is_written(self) -> bool:
+        """Whether values depend on how they are written, as 2.500, 3.10 and 05/12/2020 may do."""
+        if self.kind == "number" or self.part:
+            return self.written not in ("", ISO)
+        return bool(self.kind) and "string" in self.type
+
+    @property
     def is_date(self) -> bool:
         """Whether a column of numbers counts days since 1970."""
         return self.unit == "days"
@@ -142,7 +150,8 @@ class Column:
             )
         grid = self.grid.common(other.grid)
         edges = np.array(sorted(set(self.edges) & set(other.edges)))
-        general = "double" if self.kind == "number" else "string"
+        is_number = self.kind == "number" or all(map(NUMBER.fullmatch, (self.type, other.type)))
+        general = "double" if is_number else "string"
         return replace(
             self,
             type=self.type if self.type == other.type else general,
@@ -174,6 +183,11 @@ class Plan:
     def used(self) -> tuple[Column, ...]:
         """The columns that are counted."""
         return tuple(column for column in self.columns if column.kind)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The table's columns that are to be read as they are written in a CSV file."""
+        return tuple(dict.fromkeys(column.source for column in self.used if column.is_written))
 
     @property
     def readings(self) -> dict[str, tuple[str, str]]:
@@ -514,11 +528,6 @@ def unmarked(values: Any) -> Any:
 def marks() -> Any:
     """Return the texts that mark missing numbers."""
     return arrow.strings(MARKS)
-
-
-def plain(name: str) -> str:
-    """Return a category as text; True and TRUE become true, like Boolean values."""
-    return name.lower() if name.lower() in ("true", "false") else name
 
 
 def as_numbers(
