@@ -53,11 +53,12 @@ CODES = {
 }
 DAYS, MONTHS = RNG.integers(1, 29, ROWS), RNG.integers(1, 13, ROWS)
 MIXED = {
-    "x": [f"{x:.3f}" for x in RNG.normal(LARGE, 1)],
+    "x": [f"{x:.3f}" if i % 9 != 5 else "inf" for i, x in enumerate(RNG.normal(LARGE, 1))],
     "n": [str(n) if i % 7 else "" for i, n in enumerate(RNG.poisson(2 + 3 * LARGE))],
     "day": [f"2024-{m:02d}-{d:02d}" for d, m in zip(DAYS, MONTHS, strict=True)],
     "at": [f"{m:02d}/{d:02d}/2024 10:00:00" for d, m in zip(DAYS, MONTHS, strict=True)],
     "seen": [f"2024-{m:02d}-01 {d % 24:02d}:00" for d, m in zip(DAYS, MONTHS, strict=True)],
+    "month": [f"2024-{m:02d}" for m in MONTHS],
     "ok": either(["true", "True"], ["FALSE", "NA"]),
 }
 TABLES = {"european": (EUROPEAN, ";"), "codes": (CODES, ","), "mixed": (MIXED, ",")}

@@ -171,8 +171,9 @@ def back(values: list[Any], column: Column) -> Any:
     if column.kind != "number":
         strings = pa.array(values, pa.string())
         return strings if column.type == "string" else cast(strings, column.type)
-    if column.is_date and "string" in column.type:
-        return pa.array([None if v is None else as_date(round(v)) for v in values], pa.string())
+    if column.unit and "string" in column.type:
+        show = as_date if column.is_date else as_time
+        return pa.array([None if v is None else show(round(v)) for v in values], pa.string())
     numbers = pa.array(values, pa.float64())
     kind = arrow_type(column.type)
     if kind is None:
@@ -199,6 +200,15 @@ def as_date(days: float) -> str:
     moment = np.datetime64("1970-01-01", "us") + np.timedelta64(round(days * 86_400e6), "us")
     text = str(moment)
     return text[:10] if text.endswith("T00:00:00.000000") else text[:19].replace("T", " ")
+
+
+def as_time(seconds: int) -> str:
+    """Convert seconds since midnight to a time of day.
+
+    >>> as_time(25530)
+    '07:05:30'
+    """
+    return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
 
 
 def info(kind: Any) -> Any:

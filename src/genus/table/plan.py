@@ -21,18 +21,17 @@ from genus.solve.grid import Grid, dyadic_edges
 from genus.table import calendar
 from genus.table.categories import NUMBER, plain
 from genus.table.numerals import (
-    DATES,
     ISO,
     NAMED,
     NOTES,
     NUMBERS,
-    TIME,
-    all_match,
+    TIMES,
+    UNITS,
+    YEAR_MONTH,
     are_readable,
     currencies_in,
     read,
     read_each,
-    read_times,
     reading_of,
 )
 from genus.table.read.sources import TableError
@@ -45,7 +44,9 @@ CONSTANT = "holds one value only"
 NOTHING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null")  # missing values
 ERRORS = ("#N/A", "#NA", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!")  # of sheets
 # Missing numbers and dates; a column of categories has those that are not in NOTHING as values.
-MARKS = (*NOTHING, *ERRORS, "<NA>", "None", "none", "n.a.", "-", "--", ".")
+MARKS = (*NOTHING, *ERRORS, "<NA>", "None", "none", "n.a.", "-", "--", ".",
+         *(f"{sign}{name}" for name in ("inf", "Inf", "INF", "infinity", "Infinity")
+           for sign in ("", "+", "-")))  # fmt: skip
 WORDS = 3.0  # mean number of words from which a column of mostly distinct strings holds texts
 DISTINCT = 0.5  # share of distinct values from which a column holds texts
 MOST_PAIRED = 64  # most categories of a column that is counted in pairs
@@ -101,7 +102,7 @@ class Column:
     def is_written(self) -> bool:
         """Whether values depend on how they are written, as 2.500, 3.10 and 05/12/2020 may do."""
         if self.kind == "number" or self.part:
-            return self.written not in ("", ISO)
+            return self.written not in ("", ISO, TIMES)
         return bool(self.kind) and "string" in self.type
 
     @property
@@ -130,7 +131,8 @@ class Column:
                 f"Column {self.name!r} holds {held[0]} in one model and {held[1]} in the other. "
                 "Convert the column in one of the tables, and fit again."
             )
-        written = {self.written, other.written} - {"", *((ISO, NAMED) if self.unit else ())}
+        clear = {ISO, NAMED, YEAR_MONTH, TIMES} if self.unit else set()
+        written = {self.written, other.written} - {"", *clear}
         if len(written) > 1:
             raise ValueError(
                 f"Column {self.name!r} is read with {min(written)} in one model and with "
@@ -391,7 +393,7 @@ def looked_at(name: str, values: Any, asked: str | None) -> Seen:
     written = "" if not arrow.is_text(type) else reading_of(unmarked(there)) or ""
     every = as_numbers(values, name, "" if asked else told, written)
     numbers = every[np.isfinite(every)]
-    unit = "days" if written in DATES else unit_of(type)
+    unit = UNITS.get(written) or unit_of(type)
     column = Column(name, kind, told, note, unit, Grid.around(numbers), written=written)
     return Seen(column, (), numbers, dates=every if column.is_date else None)
 
@@ -554,23 +556,20 @@ def as_numbers(
     if arrow.is_text(type):
         trimmed = pc.utf8_trim_whitespace(values.cast(pa.large_string()))
         known = pc.if_else(pc.is_in(trimmed, value_set=marks()), None, trimmed)
-        written = ISO if unit == "days" and not written else written
+        written = written or {"days": ISO, "seconds": TIMES}.get(unit or "", "")
         try:
-            if unit == "seconds" and is_of_times(known):
-                return arrow.plain(read_times(known), np.nan)
             values, found = read_text(known, written)
             if unit is not None:
-                refuse_other_unit(known, name, unit, "days" if found in DATES else "")
+                refuse_other_unit(known, name, unit, UNITS.get(found, ""))
         except (pa.ArrowInvalid, ValueError) as error:
             if isinstance(error, TableError):
                 raise
             other = reading_of(known.drop_null())
             if unit is not None and other is not None:
-                refuse_other_unit(known, name, unit, "days" if other in DATES else "")
+                refuse_other_unit(known, name, unit, UNITS.get(other, ""))
             texts = [text for text in known.to_pylist() if text]
             wrong = next((text for text in texts if not is_read(text, written)), texts[0])
-            dates = written in DATES
-            held = NOTES[written].removesuffix(", counted as days") if dates else "numbers"
+            held = NOTES[written].partition(", counted")[0] if written in UNITS else "numbers"
             held += "" if "string" in learned else f" ({learned})"
             raise TableError(
                 f"Column {name!r} held {held} in the rows that decided how to read it, but now "
@@ -651,12 +650,6 @@ def read_text(strings: Any, written: str) -> tuple[Any, str]:
         return read(strings, written), written
     except ValueError:
         return read_each(strings, written), written
-
-
-def is_of_times(strings: Any) -> bool:
-    """Return whether all trimmed strings are times of day, such as 7:05; nulls are ignored."""
-    there = strings.drop_null()
-    return len(there) > 0 and all_match(there, TIME)
 
 
 def is_read(text: str, written: str) -> bool:
