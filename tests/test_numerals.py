@@ -296,6 +296,21 @@ def test_years_and_months_are_dates(tmp_path):
     assert look(pa.table({"part": [*months, "2015-13"]})).columns[0].kind != "number"
 
 
+def test_marks_that_are_missing_categories_are_told():
+    """NA may also be Namibia."""
+    land = ["NA", "DE", "FR", "?", "-"] * 20
+    rows = {"land": land, "x": list(range(50)) * 2, "y": ["a", "b"] * 50}
+    model = TableClassifier(calibrate=False).fit(rows, target="y")
+    column = next(column for column in model.plan_.used if column.name == "land")
+    assert column.note == "'?', 'NA' read as missing"
+    assert "'?', 'NA' read as missing; 40 % missing" in str(model.summary())
+    axis = model.model_.statistics["cells"].keys[model.plan_.used.index(column)]
+    assert set(axis) == {"-", "DE", "FR"}
+    many = [f"c{i % 90}" if i % 9 else "null" for i in range(900)]
+    (column,) = look(pa.table({"c": many})).columns
+    assert column.note == "81 categories; 'null' read as missing"
+
+
 def test_mixed_currencies_are_told():
     table = {"paid": [f"{'$€'[i % 2]}{i}" for i in range(40)], "y": [i % 3 == 0 for i in range(40)]}
     (column,) = TableClassifier().fit(table, target="y").plan_.used

@@ -47,6 +47,7 @@ ERRORS = ("#N/A", "#NA", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALU
 MARKS = (*NOTHING, *ERRORS, "<NA>", "None", "none", "n.a.", "-", "--", ".",
          *(f"{sign}{name}" for name in ("inf", "Inf", "INF", "infinity", "Infinity")
            for sign in ("", "+", "-")))  # fmt: skip
+AS_MISSING = "read as missing"
 WORDS = 3.0  # mean number of words from which a column of mostly distinct strings holds texts
 DISTINCT = 0.5  # share of distinct values from which a column holds texts
 MOST_PAIRED = 64  # most categories of a column that is counted in pairs
@@ -97,6 +98,11 @@ class Column:
     def source(self) -> str:
         """The name of the table's column that this column is read from."""
         return self.of or self.name
+
+    @property
+    def is_ordinary(self) -> bool:
+        """Whether there is no note, except on marks of missing values."""
+        return not self.note or ("; " not in self.note and self.note.endswith(AS_MISSING))
 
     @property
     def is_written(self) -> bool:
@@ -383,9 +389,11 @@ def looked_at(name: str, values: Any, asked: str | None) -> Seen:
     distinct = pc.count_distinct(there).as_py()
     if distinct < 2 and len(there) == len(values) and not asked:
         note = CONSTANT  # later rows may hold other values
+    elif kind == "category":
+        many = f"{distinct:,} categories" if distinct > MOST_PAIRED else ""
+        found = marks_in(there, NOTHING) if arrow.is_text(type) else ""
+        note = "; ".join(filter(None, [note, many, found]))
     if kind != "number":
-        if kind == "category" and distinct > MOST_PAIRED:
-            note = "; ".join(filter(None, [note, f"{distinct:,} categories"]))
         known: set[int] = set()
         if kind == "category" and distinct <= MOST_PAIRED:
             known = {hashed(plain(v)) for v in there.cast(pa.large_string()).unique().to_pylist()}
@@ -472,8 +480,7 @@ def kind_and_note(there: Any) -> tuple[str, str]:
     rest = unmarked(there)
     reading = reading_of(rest)
     if reading is not None:
-        found = sorted(set(there.unique().to_pylist()) & set(MARKS))
-        read = f"{', '.join(map(repr, found))} read as missing" if found else ""
+        read = marks_in(there, MARKS)
         signs = currencies_in(rest) if reading in NUMBERS else []
         mixed = f"{' and '.join(signs)} mixed, without conversion" if len(signs) > 1 else ""
         return "number", "; ".join(filter(None, [NOTES.get(reading, ""), mixed, read]))
@@ -525,6 +532,14 @@ def unmarked(values: Any) -> Any:
 
     trimmed = pc.utf8_trim_whitespace(values.cast(pa.large_string()))
     return trimmed.filter(pc.invert(pc.is_in(trimmed, value_set=marks())))
+
+
+def marks_in(strings: Any, known: Collection[str]) -> str:
+    """Return a note on the `known` marks of missing values that occur in strings, "" if none do."""
+    import pyarrow.compute as pc
+
+    found = set(pc.utf8_trim_whitespace(strings).unique().to_pylist()) & set(known) - {""}
+    return f"{', '.join(map(repr, sorted(found)))} {AS_MISSING}" if found else ""
 
 
 def marks() -> Any:
