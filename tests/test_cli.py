@@ -381,6 +381,28 @@ def test_numbers_are_added_with_the_commas_of_the_file(folder):
     assert told == "Replaced scored.csv, with 40 rows.\n"
 
 
+@pytest.mark.parametrize(
+    ("line", "comma"),
+    [
+        ("0,5;x;1", True),
+        ("0.5;x;1", False),
+        ("1.250;x;1", True),
+        ("5;x;1", False),
+        ("5;2,5;1", True),
+    ],
+)
+def test_the_numbers_of_this_file_decide_whether_commas_are_added(folder, line, comma):
+    """The model was fitted to a file with decimal commas; the second column is not in it."""
+    lines = [f"{i / 4:.2f};{'uv'[i % 3 == 0]}".replace(".", ",") for i in range(40)]
+    Path("eu.csv").write_text("\n".join(["a;y", *lines, ""]))
+    done("fit", "eu.csv", "--target", "y", "-o", "eu.genus")
+    Path("one.csv").write_text(f"a;other;n\n{line}\n")
+    told = done("predict", "eu.genus", "one.csv").stdout.splitlines()[1]
+    assert told.startswith(line)
+    assert ("." in told.removeprefix(line)) != comma
+    assert ("," in told.removeprefix(line)) == comma
+
+
 def test_predict_says_what_it_ignores(folder):
     query = "SELECT *, 1 AS extra FROM 'new.csv'"
     assert "'extra'" in done("predict", "customers.genus", query).stderr

@@ -6,9 +6,13 @@ import datetime
 import sqlite3
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from genus import TableClassifier, TableError, load
+from genus import TableClassifier, TableError, cross_validate, load
 from genus.arrays import arrow
 from genus.table import look, open_table
 from genus.table.numerals import read, reading_of
@@ -69,6 +73,8 @@ def test_numbers(texts, values):
         ),
         (["05-Dec-21", "1 Jan 99"], [(2021, 12, 5), (1999, 1, 1)]),
         (["2020-12-05", "2020-12-05T06:00:00Z"], [(2020, 12, 5), (2020, 12, 5, 6)]),
+        (["2024-03", "2023-12"], [(2024, 3, 1), (2023, 12, 1)]),
+        (["2024/03", "1999-12"], [(2024, 3, 1), (1999, 12, 1)]),
     ],
 )
 def test_dates(texts, dates):
@@ -90,6 +96,14 @@ def test_dates(texts, dates):
         ["2021/1/5 x", "21/12/2021"],
         ["Foo 12, 2020"],
         ["12:30", "1/2/2020 25:00"],
+        ["12:30", "24:01"],
+        ["12:30", "12:60"],
+        ["7:5"],
+        ["2024-13", "2024-12"],
+        ["2024-00"],
+        ["2024-3"],
+        ["2024-03", "2024-03-01"],
+        ["4711-08"],
         ["1/2/2020 24:59"],
         ["1/2/2020 24:00:01"],
         ["1-2", "3-4"],
@@ -103,8 +117,6 @@ def test_others_are_no_numbers(texts):
 def test_a_column_is_read_as_it_was_at_first():
     """12/05/2020 by itself would be in December."""
     column = arrow.strings(["25/12/2020", "12/05/2020"])
-    import pyarrow as pa
-
     plan = look(pa.table({"day": column}))
     (day,) = plan.used
     assert (day.written, day.unit, day.note) == (
@@ -235,6 +247,69 @@ def test_times_of_day_as_text_are_read_as_in_csv_files(tmp_path):
     for text in ("25:00", "7:5", "7", "soon", "7:05 PM and more"):
         with pytest.raises(TableError, match=r"Column 'at' held .*now holds"):
             model.predict({"at": [text, "0:58"]})
+
+
+def test_times_of_day_are_the_same_in_every_format(tmp_path):
+    rng = np.random.default_rng(0)
+    early = rng.random(200) < 0.5
+    minutes = rng.integers(0, 700, 200) + 700 * ~early
+    at = [f"{m // 60}:{m % 60:02d}" if i % 50 else "" for i, m in enumerate(minutes)]
+    rows = {"at": at, "y": np.where(early, "early", "late").tolist()}
+    lines = zip(*rows.values(), strict=True)
+    (tmp_path / "t.csv").write_text("\n".join(["at,y", *map(",".join, lines)]))
+    pd.DataFrame(rows).to_json(tmp_path / "t.jsonl", orient="records", lines=True)
+    pq.write_table(pa.table(rows), tmp_path / "t.parquet")
+    with sqlite3.connect(tmp_path / "t.sqlite") as database:
+        pd.DataFrame(rows).to_sql("t", database, index=False)
+    names = ["t.csv", "t.jsonl", "t.parquet", "t.sqlite"]
+    tables = [*(tmp_path / name for name in names), pd.DataFrame(rows), pl.DataFrame(rows), rows]
+    models = [TableClassifier(calibrate=False).fit(one, target="y") for one in tables]
+    p = models[0].predict_proba(tmp_path / "t.csv")
+    for model in models:
+        (column,) = model.plan_.used
+        assert (column.kind, column.unit) == ("number", "seconds")
+        assert not model.cautions() or "leak" in model.cautions()[0]
+        for one in tables:
+            assert np.array_equal(model.predict_proba(one), p)
+    drawn, _ = models[2].sample(20, random_state=0)
+    assert all(len(text) == 8 for text in drawn["at"].to_pylist() if text)
+    assert np.isfinite(models[0].predict_proba(drawn)).all()
+    both = models[0] + models[2]
+    assert both.plan_.used[0].unit == "seconds"
+    with pytest.raises(TableError, match=r"'at' held times.*but now holds dates \('2024-05-01'\)"):
+        models[2].predict({"at": ["2024-05-01"]})
+
+
+def test_years_and_months_are_dates(tmp_path):
+    months = [f"{2015 + i // 12}-{i % 12 + 1:02d}" for i in range(96)]
+    rows = {"since": months * 2, "y": ["new" if m > "2019" else "old" for m in months] * 2}
+    model = TableClassifier(calibrate=False).fit(rows, target="y")
+    (column,) = model.plan_.used
+    assert (column.is_date, column.note) == (True, "years and months, counted as days")
+    p = model.predict_proba({"since": ["2016-05", "2022/11"]})
+    days = [datetime.date(2016, 5, 1), datetime.date(2022, 11, 1)]
+    for same in (["2016-05-01", "2022-11-01"], ["1 May 2016", "Nov 1, 2022"], days):
+        assert np.array_equal(model.predict_proba({"since": same}), p)
+    found = cross_validate(
+        TableClassifier(calibrate=False), rows, target="y", folds=4, time="since"
+    )
+    assert len(found.y) < 192
+    assert look(pa.table({"part": [*months, "2015-13"]})).columns[0].kind != "number"
+
+
+def test_marks_that_are_missing_categories_are_told():
+    """NA may also be Namibia."""
+    land = ["NA", "DE", "FR", "?", "-"] * 20
+    rows = {"land": land, "x": list(range(50)) * 2, "y": ["a", "b"] * 50}
+    model = TableClassifier(calibrate=False).fit(rows, target="y")
+    column = next(column for column in model.plan_.used if column.name == "land")
+    assert column.note == "'?', 'NA' read as missing"
+    assert "'?', 'NA' read as missing; 40 % missing" in str(model.summary())
+    axis = model.model_.statistics["cells"].keys[model.plan_.used.index(column)]
+    assert set(axis) == {"-", "DE", "FR"}
+    many = [f"c{i % 90}" if i % 9 else "null" for i in range(900)]
+    (column,) = look(pa.table({"c": many})).columns
+    assert column.note == "81 categories; 'null' read as missing"
 
 
 def test_mixed_currencies_are_told():

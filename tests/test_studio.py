@@ -927,6 +927,18 @@ def test_a_model_and_new_rows(table: pa.Table) -> None:
         assert any("missing" in column["note"] for column in columns)  # but of the model's
 
 
+def test_new_rows_are_read_as_the_model_reads_them(tmp_path: Path) -> None:
+    """3.10 is a category, also in a file where it may be a number, and so are the classes."""
+    rows = pa.table({"ver": ["3.9", "3.10", "beta"] * 30, "y": ["1.0", "2.0", "x"] * 30})
+    model = TableClassifier().fit(rows, target="y")
+    (tmp_path / "new.csv").write_text("ver,y\n3.10,2.0\n3.9,1.0\n")
+    session = Session("m.genus", model=model, path="m.genus")
+    session.open(open_table(tmp_path / "new.csv"), "new.csv", None).finished.wait()
+    assert session.data is not None
+    assert session.data.table.to_pylist()[0] == {"ver": "3.10", "y": "2.0"}
+    assert session.data.codes(model.classes_).tolist() == [1, 0]
+
+
 def test_words_that_occur_once_rank_last() -> None:
     rng = np.random.default_rng(2)
     yes = rng.random(150) < 0.4

@@ -31,7 +31,7 @@ def check(model: str, data: tuple[str, ...], as_json: bool, encoding: str) -> No
     from genus.cli.results import printed
 
     learned = read_table_model(model)
-    with opened(data, encoding) as source:
+    with opened(data, encoding, texts=learned.plan_.texts) as source:
         tell_extra(source, learned)
         found = learned.drift(source)
     if as_json:

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -18,9 +18,12 @@ READ_BY_DUCKDB = ("utf-8", "utf-16", "latin-1")
 
 @contextmanager
 def opened(
-    data: Sequence[str], encoding: str = "utf-8", skip_unreadable: bool = False
+    data: Sequence[str],
+    encoding: str = "utf-8",
+    skip_unreadable: bool = False,
+    texts: Collection[str] = (),
 ) -> Iterator[Any]:
-    """Open DATA; temporary copies are removed afterwards."""
+    """Open DATA, with the columns `texts` as written; temporary copies are removed afterwards."""
     from genus.table import TableError, open_table, readable_files
 
     if list(data).count(STDIN) > 1:
@@ -32,7 +35,7 @@ def opened(
         try:
             if skip_unreadable:
                 paths = readable_files(paths, known)
-            source = open_table(paths[0] if len(paths) == 1 else paths, known)
+            source = open_table(paths[0] if len(paths) == 1 else paths, known, texts)
             if 1 < len(paths) <= COMPARED:
                 tell_uneven([open_table(path, known).columns for path in paths])
         except TableError as error:

@@ -196,9 +196,10 @@ def by_rows(model: str, data: tuple[str, ...], target: str | None, encoding: str
             )
         return np.concatenate(probabilities), np.concatenate(truths), left_out, known
 
-    with opened(data, encoding) as source:
+    with opened(data, encoding, texts=learned.plan_.texts) as source:
         source.require(target)
         tell_extra(source, learned)
+        source = learned._opened(source, target)
         p, truth, left_out, known = source.read(judge)
     if known:
         note(

@@ -88,7 +88,7 @@ def explain(
     chosen = [None if name is None else known_class(learned, name) for name in (label, against)]
     if chosen[0] is not None and chosen[0] == chosen[1]:
         raise click.UsageError("--class and --against are the same. Name two classes.")
-    with opened(data, encoding) as source:
+    with opened(data, encoding, texts=learned.plan_.texts) as source:
         tell_extra(source, learned)
         refuse_new(source, learned, force=True)
         if every:

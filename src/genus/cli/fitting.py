@@ -98,7 +98,8 @@ def fit(
             f"{plan} predicts {other.plan_.target!r}, not {target!r}, so the models could not "
             f"be merged. Give a plan for {target!r}."
         )
-    read = opened(data, encoding, skip_unreadable)
+    texts = () if other is None else other.plan_.texts
+    read = opened(data, encoding, skip_unreadable, texts)
     with read as source, rows_passing("fit", source) as progress:
         source.require(target)
         model = classifier(target, families, ignore, other)

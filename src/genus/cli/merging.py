@@ -100,7 +100,7 @@ def forget(model: str, data: tuple[str, ...], output: str, encoding: str) -> Non
     refuse_name(output)
     learned = read_table_model(model)
     before = learned.class_count_.sum()
-    with opened(data, encoding) as source:
+    with opened(data, encoding, texts=learned.plan_.texts) as source:
         tell_extra(source, learned)
         learned.forget(source, target=target_of(learned, model))
     write(learned, output)

@@ -64,7 +64,6 @@ def predicted(
     from genus.cli.progress import rows_passing
     from genus.display.output import format_of, rows_to, rows_with_lines_to
     from genus.stacking.decision import Decision
-    from genus.table.numerals import COMMA
 
     format_of(output)
     refuse_overwriting(output, model)
@@ -72,7 +71,7 @@ def predicted(
     learned = read_predictor(model)
     _ = learned.model_.parameters  # if a model cannot be solved, fail before data is read
     rule = Decision.of(decision, learned.classes_)
-    with opened(data, encoding) as source:
+    with opened(data, encoding, texts=learned.plan_.texts) as source:
         tell_extra(source, learned)
         refuse_new(source, learned, force)
         lines = lines_for(output, source)
@@ -82,8 +81,7 @@ def predicted(
         if lines is None:
             out = rows_to(output, empty.schema)
         else:
-            readings = {written for _, written in learned.plan_.readings.values()}
-            comma = lines.delimiter == ";" and COMMA in readings
+            comma = lines.delimiter == ";" and has_commas(source.look(LOOKED), learned.plan_)
             out = rows_with_lines_to(output, empty.schema, lines, comma)
         with rows_passing("predict", source) as progress, out as write:
             for batch in source.batches():
@@ -120,6 +118,28 @@ def refuse_new(source: Any, model: Any, force: bool) -> None:
     empty = empty_columns(some, found, statistics, total)
     for told in [*new, *(beyond if len(some) >= ENOUGH else ()), *empty]:
         say(told)
+
+
+def has_commas(rows: Any, plan: Any) -> bool:
+    """Return whether some numbers in rows have decimal commas, such as 1.357,72."""
+    import pyarrow.compute as pc
+
+    from genus.arrays import arrow
+    from genus.table.numerals import COMMA, NUMBERS, reading_of
+    from genus.table.plan import unmarked
+
+    for name, values in zip(rows.column_names, rows.columns, strict=True):
+        if not arrow.is_text(values.type):
+            continue
+        texts = unmarked(values)
+        if plan.readings.get(name, ("", ""))[1] == COMMA:
+            fits = pc.match_substring_regex(texts, f"^(?:{NUMBERS[COMMA].pattern})")
+            texts = texts.filter(pc.and_(fits, pc.match_substring_regex(texts, "[.,]")))
+        elif reading_of(texts) != COMMA:
+            continue
+        if len(texts):
+            return True
+    return False
 
 
 def lines_for(output: str, source: Any) -> Any:

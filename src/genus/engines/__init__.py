@@ -7,7 +7,7 @@ database runs no functions: it sums numbers and counts values by class, or its r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, Protocol
@@ -85,10 +85,11 @@ class Engine(Protocol):
         ...
 
 
-def open_rows(data: Any) -> Source | Engine:
+def open_rows(data: Any, texts: Collection[str] = ()) -> Source | Engine:
     """Open a table: return a source to read here, or an engine that holds the rows.
 
-    `data` may also be a pair of an array and its labels, both held by an engine.
+    The columns `texts` are read as they are written. `data` may also be a pair of an array and its
+    labels, both held by an engine.
     """
     if package(data) == "ibis":
         from genus.engines.database import Database
@@ -96,7 +97,7 @@ def open_rows(data: Any) -> Source | Engine:
         return replace(open_table(data), grouped=Database(data))
     module = ENGINES.get(package(data[0] if isinstance(data, tuple) else data))
     if module is None:
-        return open_table(data)
+        return open_table(data, texts=texts)
     engine: Engine = import_module(f"genus.engines.{module}").opened(data)
     names = list(engine.schema.names)
     repeated = repeated_in(names)

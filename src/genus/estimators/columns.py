@@ -74,6 +74,11 @@ class Columns:
         return cls(tuple(names), kind, target, int(width))
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        """The columns that are read as they are written in a file."""
+        return self.names if self.kind == TEXT else ()
+
+    @property
     def features(self) -> int:
         """The number of columns of the matrix."""
         return self.width if self.kind == VECTOR else len(self.names)

@@ -5,7 +5,7 @@ A subclass declares its parameters (`__init__`) and makes a family from them (`_
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
@@ -153,6 +153,12 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The name of the target column, if the model was fitted from a table."""
         columns = vars(self).get("columns_")
         return None if columns is None else columns.target
+
+    @property
+    def _texts(self) -> Collection[str]:
+        """The columns of a table that are read as they are written in a file."""
+        columns = vars(self).get("columns_")
+        return () if columns is None else columns.texts
 
     # Fitted attributes, by scikit-learn's names
 

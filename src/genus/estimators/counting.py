@@ -27,6 +27,7 @@ from genus.estimators.table_rows import (
     Labelled,
     Passed,
     labelled_rows,
+    labels_as_written,
     scattered_rows,
     unlabelled,
     with_labels,
@@ -97,6 +98,7 @@ class Reading:
 def count_rows(estimator: Any, rows: Source | Engine, reading: Reading, *, first: bool) -> Model:
     """Count the labelled rows of a table; if `first`, some of them decide how columns are read."""
     if isinstance(rows, Source):
+        rows = labels_as_written(rows, reading.target, reading.known)
         return rows.read(lambda source: count_here(estimator, source, reading, first))
     return count_elsewhere(estimator, rows, reading, first)
 
@@ -104,6 +106,7 @@ def count_rows(estimator: Any, rows: Source | Engine, reading: Reading, *, first
 def plan_rows(estimator: Any, rows: Source | Engine, reading: Reading) -> None:
     """Decide how the columns of a table are read, without counting."""
     if isinstance(rows, Source):
+        rows = labels_as_written(rows, reading.target)
         rows.read(lambda source: look_at_some(estimator, source, reading))
     else:
         look_elsewhere(estimator, rows, reading, everything=False)

@@ -237,7 +237,8 @@ class Fitting(Core):
             self._start_over(like)
         first = not more and like is None
         if how is not None:
-            return count_rows(self, open_rows(X), how, first=first)
+            texts = () if first else self._texts
+            return count_rows(self, open_rows(X, texts), how, first=first)
         if y is None and isinstance(X, Iterator):
             return self._read_batches(X, sample_weight, first=first)
         return self._read_arrays(X, y, sample_weight, first, complete)

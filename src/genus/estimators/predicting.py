@@ -141,7 +141,7 @@ class Predicting(Core):
             return np.concatenate([self._score(batch, score) for batch in X])
         with self._named_errors():
             if self._is_rows(X):
-                return self._score_rows(open_table(X), score)
+                return self._score_rows(open_table(X, texts=self._texts), score)
             X, _ = self._as_matrix(X, reset=False)
             return score(self.model_, X)
 

@@ -20,7 +20,7 @@ from genus.estimators.cautions import cautions
 from genus.estimators.columns import MIXED, refuse_many_columns, refuse_unsaved
 from genus.estimators.counting import LOOK, count_batches
 from genus.estimators.inputs import check_weight, refuse_missing_labels
-from genus.estimators.table_rows import batches_of, labelled, some_of
+from genus.estimators.table_rows import batches_of, labelled, labels_as_written, some_of
 from genus.estimators.table_summary import Summary
 from genus.explanation import TableExplanation
 from genus.model import Model
@@ -136,7 +136,7 @@ class TableClassifier(GenerativeClassifier):
             batches = batches_of(table, classes, codes, weight)
             return count_batches(self, batches, None, False)[0]
 
-        return open_table(X).read(count)
+        return open_table(X, texts=() if first else self._texts).read(count)
 
     def _looked_batches(self, batches: Iterator[Any]) -> tuple[Iterator[Any], bool]:
         import pyarrow as pa
@@ -191,7 +191,7 @@ class TableClassifier(GenerativeClassifier):
         if target is None:
             return X, y
         known = self.classes_ if self.__sklearn_is_fitted__() else None
-        found = labelled(open_table(X), target, known)
+        found = labelled(self._opened(X), target, known)
         return found.rows, found.y
 
     # The group: models that were planned separately have different cells
@@ -360,7 +360,7 @@ class TableClassifier(GenerativeClassifier):
         sample, family = statistics["sample"], cast(Any, self.model_.family)
         if len(sample) == 0:
             return 0.0
-        hashes = family.how.row_hashes(Frame.of(open_table(X).table(), self.plan_))
+        hashes = family.how.row_hashes(Frame.of(self._opened(X).table(), self.plan_))
         hashes = hashes[hashes < np.uint64(sample.limit)]  # as the sample's rows
         known = float(np.isin(hashes, sample.hashes).mean()) if len(hashes) else 0.0
         equal = multiplicity(sample, family.how.numbers) > 1
@@ -397,7 +397,7 @@ class TableClassifier(GenerativeClassifier):
         For a file, some rows from the whole file are compared.
         """
         check_is_fitted(self)
-        source = open_table(X)
+        source = self._opened(X)
         table = source.table() if source.once else source.look(LOOK)
         if table.num_rows == 0:
             raise ValueError("There are no rows to compare. Give new rows.")
@@ -431,7 +431,7 @@ class TableClassifier(GenerativeClassifier):
         check_is_fitted(self)
         if not self._option("calibrate"):
             return super().predict_joint_log_proba(X)
-        table = open_table(X).table()
+        table = self._opened(X).table()
         return self.predict_log_proba(table) + self.log_density(table)[:, None]
 
     def sample(
@@ -498,6 +498,17 @@ class TableClassifier(GenerativeClassifier):
         self.plan_ = plan
         self.n_features_in_ = len(plan)
         self.feature_names_in_ = np.array([c.name for c in plan.used], dtype=object)
+
+    @property
+    def _texts(self) -> Collection[str]:
+        plan = vars(self).get("plan_")
+        return () if plan is None else plan.texts
+
+    def _opened(self, X: Any, target: str | None = None) -> Source:
+        """Open a table of rows like those that were fitted; `target` has labels like theirs."""
+        source = open_table(X, texts=self._texts)
+        known = self.classes_ if self.__sklearn_is_fitted__() else None
+        return source if target is None else labels_as_written(source, target, known)
 
     def _column_names(self) -> list[str]:
         return [column.name for column in self.plan_.used if not column.part]
@@ -582,7 +593,7 @@ class TableClassifier(GenerativeClassifier):
     def _as_matrix(self, X: Any, y: Any = None, *, reset: bool) -> Any:
         if not reset:
             self._refuse_other_width(X)
-        table = open_table(X).table()
+        table = open_table(X, texts=() if reset else self._texts).table()
         if reset:
             codes = labels.factorize(np.asarray(y if y is not None else []))[1]
             self._look(*some_rows(table, codes), table.num_rows)

@@ -62,10 +62,21 @@ class Passed(NamedTuple):
 def labelled(source: Source, target: str, known: Axis | None = None) -> Labelled:
     """Return the labelled rows, labels as in `known`; raise an error if no row has a label."""
     source.require(target)
-    found = labelled_rows(source.table(), target, known)
+    found = labelled_rows(labels_as_written(source, target, known).table(), target, known)
     if len(found.codes) == 0:
         raise unlabelled(source.name, target, len(found.there))
     return found
+
+
+def labels_as_written(source: Source, target: str, known: Axis | None = None) -> Source:
+    """Return the source with labels as text if the `known` ones are, or if they are times."""
+    import pyarrow.types as pt
+
+    if target not in source.columns:
+        return source
+    is_text = known is not None and known.dtype.kind == "U"
+    is_text = is_text or pt.is_temporal(source.schema.field(target).type)
+    return source.as_written([target]) if is_text else source
 
 
 def batches_of(table: Any, classes: Axis, codes: Codes, weight: Array | None) -> Iterator[Labelled]:

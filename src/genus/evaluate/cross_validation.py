@@ -233,7 +233,7 @@ def times_of(time: Any, name: str) -> Array:
     except TableError:
         raise TableError(
             f"{name!r} holds values that are not times. Give dates, numbers, or texts such as "
-            "2024-12-31."
+            "2024-12-31 or 2024-12."
         ) from None
     missing = np.isnan(numbers)
     if missing.any():

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from genus.plots.style import axes, colour, colours, legend, look, marker, plain
 from genus.report.densities import Curves, Shares, density
-from genus.table import Frame, open_table
+from genus.table import Frame
 
 
 class ColumnDensityDisplay:
@@ -41,7 +41,7 @@ class ColumnDensityDisplay:
         The rows are those of X; without X, all rows that the model has counted.
         """
         check_is_fitted(estimator)
-        rows = None if X is None else Frame.of(open_table(X).table(), estimator.plan_)
+        rows = None if X is None else Frame.of(estimator._opened(X).table(), estimator.plan_)
         return cls(density(estimator, column, rows)).plot(ax=ax, **options)
 
     def plot(self, ax: Any = None, **options: Any) -> Self:

@@ -69,7 +69,7 @@ def judged(model: TableClassifier | None, data: Any, target: str | None) -> Judg
     target = fresh.plan_.target if target is None and is_fitted else target
     if target is None:
         raise ValueError("The report needs the name of the target column: target=.")
-    source = reopenable(open_table(data))
+    source = reopenable(fresh._opened(data, target))
     source.require(target)
     if is_fitted:
         return by_new_rows(fresh, source.read(lambda s: read(s, target, fresh.classes_)))

@@ -188,7 +188,7 @@ class Session:
 
         def work(job: Job) -> None:
             found = identifier(self.files)
-            table = read(named.source, job)
+            table = read(self._as_learned(named.source), job)
             self._show(Opened(table, named.name, named.path, found, False), named.target, job)
 
         return self.run(f"Reading {shown.name(named.name)}", work)
@@ -201,7 +201,7 @@ class Session:
 
         def work(job: Job) -> None:
             try:
-                table = read(open_table(str(path), self.encoding), job)
+                table = read(self._as_learned(open_table(str(path), self.encoding)), job)
             except ValueError as error:
                 raise TableError(str(error).replace(str(path), shown.name(name))) from None
             finally:
@@ -209,6 +209,14 @@ class Session:
             self._show(Opened(table, name, name, content, True), None, job)
 
         return self.run(f"Reading {shown.name(name)}", work)
+
+    def _as_learned(self, source: Any) -> Any:
+        """Return the source, with text where the command's model reads text."""
+        if self.given is None or self.text is not None:
+            return source
+        plan = self.given.plan_
+        labels = [plan.target] if self.classes.dtype.kind == "U" else []
+        return open_table(source, texts=[*plan.texts, *labels])
 
     def _show(self, opened: Opened, target: str | None, job: Job) -> None:
         """Show another table, and its model if the target is known."""

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from genus.arrays import arrow
 from genus.table import calendar
-from genus.table.plan import NOTHING, Column, Plan, as_numbers, plain, shown
+from genus.table.categories import spelled
+from genus.table.plan import NOTHING, Column, Plan, as_numbers, shown
 from genus.table.read.sources import TableError
 from genus.text import Texts
 
@@ -121,7 +122,7 @@ def converted(values: Any, column: Column) -> Any:
     if isinstance(strings, pa.ChunkedArray):
         strings = strings.combine_chunks()
     coded = strings.dictionary_encode()
-    names = [plain(name) for name in coded.dictionary.to_pylist()]
+    names = spelled(coded.dictionary, column.type)
     known = sorted({name for name in names if name.strip() not in NOTHING})
     index = {name: i for i, name in enumerate(known)}
     place = np.array([*(index.get(name, -1) for name in names), -1], dtype=np.int64)
@@ -142,7 +143,7 @@ def part_of(days: NDArray[np.float64], part: str) -> Values:
 
 
 def as_text(values: Any, column: Column) -> Any:
-    """Convert Arrow values to strings; 3.0 becomes "3", and booleans "true" and "false"."""
+    """Convert Arrow values to strings, such as "3" for 3.0, and "true" for True."""
     import pyarrow as pa
     import pyarrow.types as pt
 
@@ -152,8 +153,6 @@ def as_text(values: Any, column: Column) -> Any:
         kind = values.type
     if pt.is_null(kind):
         return pa.nulls(len(values), pa.string())
-    if column.type == "bool" and (pt.is_integer(kind) or pt.is_floating(kind)):
-        values = as_truths(values)  # some databases and files have 0 and 1 for false and true
     if pt.is_nested(kind):
         example = f" ({shown(values[0].as_py())})" if len(values) else ""
         raise TableError(
@@ -161,15 +160,6 @@ def as_text(values: Any, column: Column) -> Any:
             f"holds {kind}{example}. Convert it to {column.type}, or fit again."
         )
     return values.cast(pa.large_string())
-
-
-def as_truths(values: Any) -> Any:
-    """Convert numbers to Booleans if all of them are 0 or 1; otherwise return them unchanged."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    zero_or_one = pc.or_(pc.equal(values, 0), pc.equal(values, 1))
-    return values.cast(pa.bool_()) if pc.all(zero_or_one).as_py() else values
 
 
 def back(values: list[Any], column: Column) -> Any:
@@ -181,8 +171,9 @@ def back(values: list[Any], column: Column) -> Any:
     if column.kind != "number":
         strings = pa.array(values, pa.string())
         return strings if column.type == "string" else cast(strings, column.type)
-    if column.is_date and "string" in column.type:
-        return pa.array([None if v is None else as_date(round(v)) for v in values], pa.string())
+    if column.unit and "string" in column.type:
+        show = as_date if column.is_date else as_time
+        return pa.array([None if v is None else show(round(v)) for v in values], pa.string())
     numbers = pa.array(values, pa.float64())
     kind = arrow_type(column.type)
     if kind is None:
@@ -210,6 +201,15 @@ def as_date(days: float) -> str:
     moment = np.datetime64("1970-01-01", "us") + np.timedelta64(round(days * 86_400e6), "us")
     text = str(moment)
     return text[:10] if text.endswith("T00:00:00.000000") else text[:19].replace("T", " ")
+
+
+def as_time(seconds: int) -> str:
+    """Convert seconds since midnight to a time of day.
+
+    >>> as_time(25530)
+    '07:05:30'
+    """
+    return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
 
 
 def info(kind: Any) -> Any:

@@ -18,7 +18,8 @@ from genus.arrays import arrow
 
 POINT, COMMA = "decimal points", "decimal commas"
 DAY_FIRST, MONTH_FIRST, NAMED = "day first", "month first", "months by name"
-ISO = "dates"
+ISO, YEAR_MONTH = "dates", "years and months"
+TIMES = "times of day"
 PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$", re.ASCII)
 CLOCK = (
     r"(?:[T ]+(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d(?:\.\d{1,6})?))?"
@@ -40,6 +41,7 @@ DURATION = re.compile(  # as genus writes durations
     r"(?P<sign>-?)(?P<hour>\d+):(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d(?:\.\d{1,6})?))?$"
 )
 ISO_DATE = re.compile(r"\d{4}(-\d\d-\d\d|/\d\d/\d\d)([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?Z?)?$")
+ISO_MONTH = re.compile(r"[12]\d{3}[-/](0[1-9]|1[0-2])$")
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 MONTH = re.compile(
     r"^(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|january|february|march|april|june|july"
@@ -63,11 +65,14 @@ def written(thousands: str, decimal: str) -> re.Pattern[str]:
 
 
 NUMBERS = {POINT: written(",", r"\."), COMMA: written(".", ",")}
-DATES = (DAY_FIRST, MONTH_FIRST, NAMED, ISO)
+DATES = (DAY_FIRST, MONTH_FIRST, NAMED, ISO, YEAR_MONTH)
+UNITS = dict.fromkeys(DATES, "days") | {TIMES: "seconds"}
 NOTES = {
     COMMA: "with decimal commas",
     POINT: "numbers with signs and units",
     ISO: "dates, counted as days",
+    YEAR_MONTH: "years and months, counted as days",
+    TIMES: "times of day, counted as seconds",
     DAY_FIRST: "dates, day first, counted as days",
     MONTH_FIRST: "dates, month first, counted as days",
     NAMED: "dates, counted as days",
@@ -82,9 +87,9 @@ def all_match(strings: Any, pattern: re.Pattern[str]) -> bool:
 
 
 def reading_of(strings: Any) -> str | None:
-    """Return how to read trimmed, non-null strings as numbers or dates.
+    """Return how to read trimmed, non-null strings as numbers, dates or times of day.
 
-    Return "" for plain numbers, and None if the strings are neither numbers nor dates.
+    Return "" for plain numbers, and None if the strings are none of these.
 
     >>> reading_of(arrow.strings(["$1,357.72", "(12)", "1.4k"]))
     'decimal points'
@@ -102,19 +107,20 @@ def reading_of(strings: Any) -> str | None:
     for how, pattern in NUMBERS.items():
         if has_digits and all_match(strings, pattern):
             return how
-    for how in DATES:
+    for how in UNITS:
         if is_read_by(strings, how) and (how != DAY_FIRST or not is_month_first(strings)):
             return how
     return None
 
 
 def are_readable(strings: Iterable[str]) -> list[bool]:
-    """Return which trimmed strings have the form of a number or a date.
+    """Return which trimmed strings have the form of a number, a date or a time of day.
 
     >>> are_readable(["1.5", "twelve", "$3k", "12/05/2020"])
     [True, False, True, True]
     """
-    forms = (PLAIN, *NUMBERS.values(), SLASHED, MONTH_NAME, DAY_NAME, ISO_DATE)
+    dates = (SLASHED, MONTH_NAME, DAY_NAME, ISO_DATE, ISO_MONTH, TIME)
+    forms = (PLAIN, *NUMBERS.values(), *dates)
     digits = re.compile(r"\d")
     return [
         digits.search(one) is not None and any(form.match(one) for form in forms) for one in strings
@@ -146,20 +152,25 @@ def is_read_by(strings: Any, how: str) -> bool:
 
 
 def read(strings: Any, how: str) -> Any:
-    """Parse trimmed strings as float64 in the way `how`; dates become days since 1970.
+    """Parse trimmed strings as float64 in the way `how`.
 
-    Raises ValueError if one of them cannot be read in this way.
+    Dates become days since 1970, and times of day seconds since midnight. Raises ValueError if one
+    of them cannot be read in this way.
     """
     import pyarrow as pa
 
     if how in NUMBERS:
         return read_numbers(strings, how)
-    if how == ISO:
+    if how == TIMES:
+        return read_times(strings)
+    if how in (ISO, YEAR_MONTH):
         import pyarrow.compute as pc
 
-        if not all_match(strings.drop_null(), ISO_DATE):
+        if not all_match(strings.drop_null(), ISO_DATE if how == ISO else ISO_MONTH):
             raise ValueError("these are not dates")
         strings = pc.replace_substring(pc.utf8_rtrim(strings, "Z"), "/", "-")
+        if how == YEAR_MONTH:
+            strings = pc.replace_substring_regex(strings, "$", "-01")
         moments = strings.cast(pa.timestamp("us")).cast(pa.int64())
         return pc.divide(moments.cast(pa.float64(), safe=False), 86_400e6)
     if how in DATES:
@@ -175,8 +186,9 @@ def read_each(strings: Any, how: str) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    named = [(NAMED, DAY_NAME), (NAMED, MONTH_NAME)]
-    forms = [("", PLAIN)] if how in NUMBERS else [(ISO, ISO_DATE), *named]
+    forms = [(how, NUMBERS[how]), ("", PLAIN)] if how in NUMBERS else []
+    if how in DATES:
+        forms = [(ISO, ISO_DATE), (NAMED, DAY_NAME), (NAMED, MONTH_NAME)]
     numbers = np.full(len(strings), np.nan)
     left = strings.is_valid().to_numpy(zero_copy_only=False).astype(bool)
     for way, form in forms:

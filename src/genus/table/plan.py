@@ -20,21 +20,22 @@ from numpy.typing import NDArray
 from genus.arrays import arrow, labels
 from genus.solve.grid import Grid, dyadic_edges
 from genus.table import calendar
+from genus.table.categories import NUMBER, plain
 from genus.table.numerals import (
-    DATES,
     DURATION,
     ISO,
     NAMED,
     NOTES,
     NUMBERS,
-    TIME,
+    TIMES,
+    UNITS,
+    YEAR_MONTH,
     all_match,
     are_readable,
     currencies_in,
     read,
     read_durations,
     read_each,
-    read_times,
     reading_of,
 )
 from genus.table.read.sources import TableError
@@ -47,7 +48,10 @@ CONSTANT = "holds one value only"
 NOTHING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null")  # missing values
 ERRORS = ("#N/A", "#NA", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!")  # of sheets
 # Missing numbers and dates; a column of categories has those that are not in NOTHING as values.
-MARKS = (*NOTHING, *ERRORS, "<NA>", "None", "none", "n.a.", "-", "--", ".")
+MARKS = (*NOTHING, *ERRORS, "<NA>", "None", "none", "n.a.", "-", "--", ".",
+         *(f"{sign}{name}" for name in ("inf", "Inf", "INF", "infinity", "Infinity")
+           for sign in ("", "+", "-")))  # fmt: skip
+AS_MISSING = "read as missing"
 WORDS = 3.0  # mean number of words from which a column of mostly distinct strings holds texts
 DISTINCT = 0.5  # share of distinct values from which a column holds texts
 MOST_PAIRED = 64  # most categories of a column that is counted in pairs
@@ -100,6 +104,18 @@ class Column:
         return self.of or self.name
 
     @property
+    def is_ordinary(self) -> bool:
+        """Whether there is no note, except on marks of missing values."""
+        return not self.note or ("; " not in self.note and self.note.endswith(AS_MISSING))
+
+    @property
+    def is_written(self) -> bool:
+        """Whether values depend on how they are written, as 2.500, 3.10 and 05/12/2020 may do."""
+        if self.kind == "number" or self.part:
+            return self.written not in ("", ISO, TIMES)
+        return bool(self.kind) and "string" in self.type
+
+    @property
     def is_date(self) -> bool:
         """Whether a column of numbers counts days since 1970."""
         return self.unit == "days"
@@ -125,7 +141,8 @@ class Column:
                 f"Column {self.name!r} holds {held[0]} in one model and {held[1]} in the other. "
                 "Convert the column in one of the tables, and fit again."
             )
-        written = {self.written, other.written} - {"", *((ISO, NAMED) if self.unit else ())}
+        clear = {ISO, NAMED, YEAR_MONTH, TIMES} if self.unit else set()
+        written = {self.written, other.written} - {"", *clear}
         if len(written) > 1:
             raise ValueError(
                 f"Column {self.name!r} is read with {min(written)} in one model and with "
@@ -145,7 +162,8 @@ class Column:
             )
         grid = self.grid.common(other.grid)
         edges = np.array(sorted(set(self.edges) & set(other.edges)))
-        general = "double" if self.kind == "number" else "string"
+        is_number = self.kind == "number" or all(map(NUMBER.fullmatch, (self.type, other.type)))
+        general = "double" if is_number else "string"
         return replace(
             self,
             type=self.type if self.type == other.type else general,
@@ -177,6 +195,11 @@ class Plan:
     def used(self) -> tuple[Column, ...]:
         """The columns that are counted."""
         return tuple(column for column in self.columns if column.kind)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The table's columns that are to be read as they are written in a CSV file."""
+        return tuple(dict.fromkeys(column.source for column in self.used if column.is_written))
 
     @property
     def readings(self) -> dict[str, tuple[str, str]]:
@@ -370,9 +393,11 @@ def looked_at(name: str, values: Any, asked: str | None) -> Seen:
     distinct = pc.count_distinct(there).as_py()
     if distinct < 2 and len(there) == len(values) and not asked:
         note = CONSTANT  # later rows may hold other values
+    elif kind == "category":
+        many = f"{distinct:,} categories" if distinct > MOST_PAIRED else ""
+        found = marks_in(there, NOTHING) if arrow.is_text(type) else ""
+        note = "; ".join(filter(None, [note, many, found]))
     if kind != "number":
-        if kind == "category" and distinct > MOST_PAIRED:
-            note = "; ".join(filter(None, [note, f"{distinct:,} categories"]))
         known: set[int] = set()
         if kind == "category" and distinct <= MOST_PAIRED:
             known = {hashed(plain(v)) for v in there.cast(pa.large_string()).unique().to_pylist()}
@@ -380,7 +405,7 @@ def looked_at(name: str, values: Any, asked: str | None) -> Seen:
     written = "" if not arrow.is_text(type) else reading_of(unmarked(there)) or ""
     every = as_numbers(values, name, "" if asked else told, written)
     numbers = every[np.isfinite(every)]
-    unit = "days" if written in DATES else unit_of(type)
+    unit = UNITS.get(written) or unit_of(type)
     column = Column(name, kind, told, note, unit, Grid.around(numbers), written=written)
     return Seen(column, (), numbers, dates=every if column.is_date else None)
 
@@ -459,8 +484,7 @@ def kind_and_note(there: Any) -> tuple[str, str]:
     rest = unmarked(there)
     reading = reading_of(rest)
     if reading is not None:
-        found = sorted(set(there.unique().to_pylist()) & set(MARKS))
-        read = f"{', '.join(map(repr, found))} read as missing" if found else ""
+        read = marks_in(there, MARKS)
         signs = currencies_in(rest) if reading in NUMBERS else []
         mixed = f"{' and '.join(signs)} mixed, without conversion" if len(signs) > 1 else ""
         return "number", "; ".join(filter(None, [NOTES.get(reading, ""), mixed, read]))
@@ -514,14 +538,17 @@ def unmarked(values: Any) -> Any:
     return trimmed.filter(pc.invert(pc.is_in(trimmed, value_set=marks())))
 
 
+def marks_in(strings: Any, known: Collection[str]) -> str:
+    """Return a note on the `known` marks of missing values that occur in strings, "" if none do."""
+    import pyarrow.compute as pc
+
+    found = set(pc.utf8_trim_whitespace(strings).unique().to_pylist()) & set(known) - {""}
+    return f"{', '.join(map(repr, sorted(found)))} {AS_MISSING}" if found else ""
+
+
 def marks() -> Any:
     """Return the texts that mark missing numbers."""
     return arrow.strings(MARKS)
-
-
-def plain(name: str) -> str:
-    """Return a category as text; True and TRUE become true, like Boolean values."""
-    return name.lower() if name.lower() in ("true", "false") else name
 
 
 def as_numbers(
@@ -548,25 +575,22 @@ def as_numbers(
     if arrow.is_text(type):
         trimmed = pc.utf8_trim_whitespace(values.cast(pa.large_string()))
         known = pc.if_else(pc.is_in(trimmed, value_set=marks()), None, trimmed)
-        written = ISO if unit == "days" and not written else written
+        written = written or {"days": ISO, "seconds": TIMES}.get(unit or "", "")
         try:
-            if unit == "seconds" and "duration" in learned and matches(known, DURATION):
+            if "duration" in learned and matches(known, DURATION):
                 return arrow.plain(read_durations(known), np.nan)
-            if unit == "seconds" and matches(known, TIME):
-                return arrow.plain(read_times(known), np.nan)
             values, found = read_text(known, written)
             if unit is not None:
-                refuse_other_unit(known, name, unit, "days" if found in DATES else "")
+                refuse_other_unit(known, name, unit, UNITS.get(found, ""))
         except (pa.ArrowInvalid, ValueError) as error:
             if isinstance(error, TableError):
                 raise
             other = reading_of(known.drop_null())
             if unit is not None and other is not None:
-                refuse_other_unit(known, name, unit, "days" if other in DATES else "")
+                refuse_other_unit(known, name, unit, UNITS.get(other, ""))
             texts = [text for text in known.to_pylist() if text]
             wrong = next((text for text in texts if not is_read(text, written)), texts[0])
-            dates = written in DATES
-            held = NOTES[written].removesuffix(", counted as days") if dates else "numbers"
+            held = NOTES[written].partition(", counted")[0] if written in UNITS else "numbers"
             held += "" if "string" in learned else f" ({learned})"
             raise TableError(
                 f"Column {name!r} held {held} in the rows that decided how to read it, but now "
@@ -650,7 +674,7 @@ def read_text(strings: Any, written: str) -> tuple[Any, str]:
 
 
 def matches(strings: Any, pattern: re.Pattern[str]) -> bool:
-    """Return whether all trimmed strings match a pattern, such as TIME; nulls are ignored."""
+    """Return whether all strings match a pattern, such as DURATION; nulls are ignored."""
     there = strings.drop_null()
     return len(there) > 0 and all_match(there, pattern)
 

@@ -60,7 +60,7 @@ def is_wide(plan: Plan) -> bool:
     return any(
         not column.paired
         and column.kind in ("number", "category")
-        and (CONSTANT not in column.note if column.kind == "number" else not column.note)
+        and (CONSTANT not in column.note if column.kind == "number" else column.is_ordinary)
         for column in plan.used
     )
 

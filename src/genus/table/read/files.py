@@ -15,7 +15,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from genus.arrays import labels
+from genus.arrays import arrow, labels
 from genus.arrays.options import warn
 from genus.table.read.databases import identifier
 from genus.table.read.formats import (
@@ -50,6 +50,7 @@ PARTITION = 1 << 20  # rows of a partition of a Parquet file, approximately
 FEW_PARTITIONS = 16  # up to this many partitions, each is sampled from its first row to its last
 PLACES, BLOCK = 32, 1 << 18  # samples of a long CSV file; bytes to estimate line length
 SHORT_BLOCK = 1 << 14  # bytes of a sample to estimate the number of lines
+DATE_FORMAT = "dateformat = '%Y-%m-%d'"
 # Without BOOLEAN, because yes and no, or t and f, should stay as they are written.
 TYPES = "['BIGINT', 'DOUBLE', 'TIME', 'DATE', 'TIMESTAMP', 'TIMESTAMPTZ', 'VARCHAR']"
 DELIMITERS = ",;\t|"
@@ -63,6 +64,9 @@ LONG, SIGNED = r"^\s*[+-]?\d{16,}\s*$", r"^\s*(\+|-?0\d)"
 SHORT = r"^\s*\d:|^\s*\d+:\d+\s*$|\."  # times that are not written as 07:05:00
 SECOND = re.compile(r"(.*)_\d+", re.S)  # the names of columns whose name occurs before
 UNNAMED = re.compile(r"column\d+")  # names that DuckDB gives to unnamed columns
+NO_YEAR = r"^\s*\d{0,3}([^\d\s]|$)"  # dates that do not begin with a year
+FIRST_ROWS = 10_000  # in which the form of dates is checked
+FEW_SAMPLED = f"sample_size = {2 * FIRST_ROWS}"
 REMOTE = re.compile(r"^\s*[a-z][a-z0-9+.-]+://", re.I)
 
 
@@ -166,7 +170,7 @@ def csv_options(paths: Sequence[str], size: int) -> str:
     # `genus.table.numerals` reads dates in other orders, because all values of a column decide the
     # order and the plan keeps it.
     # A row may begin with # as any row: DuckDB would take it for a comment and leave it out.
-    options += f", comment = '', dateformat = '%Y-%m-%d', sample_size = {sample}"
+    options += f", comment = '', {DATE_FORMAT}, sample_size = {sample}"
     return f"{options}, auto_type_candidates = {TYPES}"
 
 
@@ -225,9 +229,7 @@ def csv_files(files: Files) -> Source:
         options += ", union_by_name = true"
     if files.encoding.lower() not in ("utf-8", "utf8"):
         options += f", encoding = {literal(files.encoding)}"
-    source = from_csv(files.name, options, files.paths, size)
-    refuse_repeated(options, files.paths, source.columns)
-    return source
+    return from_csv(files.name, options, files.paths, size)
 
 
 def json_files(files: Files) -> Source:
@@ -237,13 +239,18 @@ def json_files(files: Files) -> Source:
 
 def from_json(name: str, paths: Sequence[str], texts: tuple[str, ...] = ()) -> Source:
     """Open files of JSON records; read the columns `texts` as text."""
+    import pyarrow.types as pt
+
     listed = "[" + ", ".join(map(quoted, paths)) + "]"
-    plain = f"read_json({listed}, union_by_name = true)"
+    plain = f"read_json({listed}, union_by_name = true, {DATE_FORMAT})"
     with readable(name):
         found = connection().cursor().sql(f"SELECT * FROM {plain} LIMIT 0")
         types = dict(zip(found.columns, map(str, found.types), strict=True))
     as_text = typed_json(listed, types | dict.fromkeys(texts, "VARCHAR"))
     source = from_sql(name, f"SELECT * FROM {as_text if texts else plain}")
+    odd = odd_dates(source, lambda dates: typed_json(listed, dict.fromkeys(dates, "VARCHAR")))
+    if odd:
+        return from_json(name, paths, (*texts, *odd))
     whole = Partition("; ".join(map(stamp, paths)), source.opened)
     doubles = {column: "VARCHAR" for column, kind in types.items() if kind == "DOUBLE"}
     return replace(
@@ -251,7 +258,8 @@ def from_json(name: str, paths: Sequence[str], texts: tuple[str, ...] = ()) -> S
         divided=lambda: [whole],
         size=sum(map(unpacked_size, paths)),
         estimated=lambda: expected_lines(paths),
-        with_text=lambda column: from_json(name, paths, (*texts, column)),
+        with_text=lambda columns: from_json(name, paths, (*texts, *columns)),
+        guessed=frozenset(f.name for f in source.schema if pt.is_temporal(f.type)),
         altered=lambda: altered_in(name, typed_json(listed, doubles), dict.fromkeys(doubles, LONG)),
     )
 
@@ -393,15 +401,25 @@ def from_csv(
     except TableError as error:
         if "do not form a table" not in str(error):
             raise
-        refuse_ragged(name, paths[0])
+        for path in paths:
+            refuse_ragged(name if len(paths) == 1 else path, path)
         raise
+    if hidden_names(source.columns) and "delim = " not in options:
+        delimiter = delimiter_of(paths)
+        if delimiter:
+            options += f", delim = {literal(delimiter)}"
+            return from_csv(name, options, paths, size, texts)
     refuse_unnamed(name, options, paths, source.columns)
-    short = [column for column in short_years(source) if column not in texts]
-    if short:
-        return from_csv(name, options, paths, size, (*texts, *short))
+    if not texts:
+        refuse_repeated(options, paths, source.columns)
+    as_text = f"read_csv({listed}{all_text(options)})"
+    odd = odd_dates(source, lambda _: re.sub(r"sample_size = -?\d+", FEW_SAMPLED, as_text))
+    if odd:
+        return from_csv(name, options, paths, size, (*texts, *odd))
     return replace(
         source,
-        with_text=lambda column: from_csv(name, options, paths, size, (*texts, column)),
+        with_text=lambda columns: from_csv(name, options, paths, size, (*texts, *columns)),
+        guessed=frozenset(f.name for f in source.schema if not arrow.is_text(f.type)),
         divided=lambda: (
             [Partition("; ".join(map(stamp, paths)) + encoding_in(options), source.opened)]
             if at_once
@@ -410,32 +428,35 @@ def from_csv(
         size=sum(map(unpacked_size, paths)),
         estimated=lambda: expected_lines(paths),
         lines=lambda: lines_of(options, paths),
-        altered=lambda: altered_columns(name, listed, options, source.schema),
+        altered=lambda: altered_columns(name, as_text, source.schema),
     )
 
 
-def short_years(source: Source) -> list[str]:
-    """Return the columns with two-digit years, which DuckDB reads as years of the first century."""
-    import pyarrow.compute as pc
+def all_text(options: str) -> str:
+    """Return the options for reading all columns of CSV files as text."""
+    return re.sub(r", auto_type_candidates = \[.*?\]", ", all_varchar = true", options)
+
+
+def odd_dates(source: Source, as_text: Callable[[Sequence[str]], str]) -> list[str]:
+    """Return the columns of dates that do not begin with a year, such as 05-12-2020 and inf.
+
+    DuckDB guesses whether the day or the month comes first, and reads two-digit years as years of
+    the first century. `as_text` returns the table in SQL, with the given columns as text.
+    """
     import pyarrow.types as pt
 
-    moments = [field.name for field in source.schema if pt.is_timestamp(field.type)]
-    if not moments:
-        return []
-    with readable(source.name):
-        first = next(iter(source.opened()), None)
-    years = {} if first is None else {n: pc.max(pc.year(first.column(n))).as_py() for n in moments}
-    return [name for name, year in years.items() if year is not None and year < 100]
+    dates = [f.name for f in source.schema if pt.is_timestamp(f.type) or pt.is_date(f.type)]
+    first = f"(SELECT * FROM {as_text(dates)} LIMIT {FIRST_ROWS})"
+    return altered_in(source.name, first, dict.fromkeys(dates, NO_YEAR))
 
 
-def altered_columns(name: str, listed: str, options: str, schema: Any) -> list[str]:
+def altered_columns(name: str, as_text: str, schema: Any) -> list[str]:
     """Return the CSV columns that would lose digits, signs, leading zeros or the form of times."""
     import pyarrow.types as pt
 
     patterns = {pt.is_floating: LONG, pt.is_integer: SIGNED, pt.is_time: SHORT}
     loses = {f.name: p for f in schema for is_of, p in patterns.items() if is_of(f.type)}
-    as_text = re.sub(r", auto_type_candidates = \[.*?\]", ", all_varchar = true", options)
-    return altered_in(name, f"read_csv({listed}{as_text})", loses)
+    return altered_in(name, as_text, loses)
 
 
 def altered_in(name: str, table: str, loses: Mapping[str, str]) -> list[str]:
@@ -533,7 +554,7 @@ def refuse_unnamed(name: str, options: str, paths: Sequence[str], columns: Seque
     DuckDB then reads each line as one field, or makes up column names. If several files are read as
     one table, the columns of such a file would silently be empty.
     """
-    hidden = [c for c in columns if any(mark in c for mark in DELIMITERS) or UNNAMED.fullmatch(c)]
+    hidden = hidden_names(columns)
     if len(paths) == 1 and len(hidden) == len(columns):
         refuse_ragged(name, paths[0])
     if len(paths) == 1 or not hidden:
@@ -548,6 +569,26 @@ def refuse_unnamed(name: str, options: str, paths: Sequence[str], columns: Seque
                 f"{path} has other columns than the other files: "
                 f"{shortened(', '.join(map(repr, own)))}. Give files with the same columns."
             )
+
+
+def hidden_names(columns: Sequence[str]) -> list[str]:
+    """Return the columns whose names DuckDB made up, or that seem to be a whole line of names."""
+    return [c for c in columns if any(mark in c for mark in DELIMITERS) or UNNAMED.fullmatch(c)]
+
+
+def delimiter_of(paths: Sequence[str]) -> str:
+    """Return the only delimiter in the first lines of CSV files; "" if there is none or several.
+
+    DuckDB prefers the commas in 2,5;3,5 to the semicolon in the line of names above.
+    """
+    import pyarrow as pa
+
+    found: set[str] = set()
+    for path in paths:
+        with readable(path), pa.input_stream(path, compression="detect") as file:
+            head = file.read(BLOCK).partition(b"\n")[0].decode(errors="replace")
+        found.update(mark for mark in DELIMITERS if mark in head)
+    return found.pop() if len(found) == 1 else ""
 
 
 def csv_partitions(sql: str, options: str, paths: Sequence[str], source: Source) -> list[Partition]:

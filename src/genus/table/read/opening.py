@@ -5,7 +5,8 @@ from __future__ import annotations
 import glob
 import os
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from genus.arrays import arrow
@@ -17,8 +18,17 @@ from genus.table.read.objects import from_frame, is_stream
 from genus.table.read.sources import Source, TableError, fitted
 
 
-def open_table(data: Any, encoding: str = "utf-8") -> Source:
-    """Open a table: a path, a glob, a folder, several of them, a query or a data frame."""
+def open_table(data: Any, encoding: str = "utf-8", texts: Collection[str] = ()) -> Source:
+    """Open a table: a path, a glob, a folder, several of them, a query or a data frame.
+
+    The columns `texts` are read as they are written. Otherwise a CSV file decides by all its values
+    whether a column holds numbers, dates or text, so 3.10 may become 3.1.
+    """
+    return opened(data, encoding, texts).as_written(texts)
+
+
+def opened(data: Any, encoding: str, texts: Collection[str]) -> Source:
+    """Open a table; only tables that are joined need to know which columns are `texts`."""
     if isinstance(data, Source):
         return data
     if isinstance(data, str) and is_query(data):
@@ -28,7 +38,7 @@ def open_table(data: Any, encoding: str = "utf-8") -> Source:
     if isinstance(data, str | os.PathLike):
         return from_files([os.fspath(data)], encoding)
     if isinstance(data, Sequence) and data and all(isinstance(d, str | os.PathLike) for d in data):
-        return open_several([os.fspath(d) for d in data], encoding)
+        return open_several([os.fspath(d) for d in data], encoding, texts)
     return from_frame(data)
 
 
@@ -97,13 +107,13 @@ def is_query(data: str) -> bool:
     return bool(SQL.match(data)) and not os.path.exists(data)
 
 
-def open_several(data: Sequence[str], encoding: str) -> Source:
+def open_several(data: Sequence[str], encoding: str, texts: Collection[str]) -> Source:
     """Open paths, globs, folders and queries as one table."""
     if not any(is_query(one) or is_server(one) or split_part(one)[1] for one in data):
         kinds = {kind_of(path) for one in data for path in files_of(one)}
         if len(kinds) == 1 or len(data) == 1:
             return from_files(data, encoding)
-    return joined([open_table(one, encoding) for one in data])
+    return joined([open_table(one, encoding, texts) for one in data])
 
 
 def joined(sources: Sequence[Source]) -> Source:
@@ -118,7 +128,15 @@ def joined(sources: Sequence[Source]) -> Source:
 
     rows = [source.rows for source in sources]
     total = None if None in rows else sum(r for r in rows if r is not None)
-    return Source(name, schema, batches, total, any(source.once for source in sources))
+    return Source(
+        name,
+        schema,
+        batches,
+        total,
+        any(source.once for source in sources),
+        with_text=lambda columns: joined([source.as_written(columns) for source in sources]),
+        guessed=frozenset(chain.from_iterable(source.guessed for source in sources)),
+    )
 
 
 def schema_of(sources: Sequence[Source]) -> Any:

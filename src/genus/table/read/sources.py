@@ -69,12 +69,12 @@ class Source:
 
     `rows` is the number of rows, if known, and `size` the approximate number of bytes. `estimated`
     estimates the number of rows if it is unknown. `once` means that it can be read only once.
-    `with_text` returns the same source with one column read as text, for formats whose types are
-    guessed from the first rows. `divided` returns the partitions; without it, the whole table is
-    one. `grouped` sums rows by class inside a database: a `genus.engines.database.Database`, if
-    there is one. `lines` returns the lines of CSV files. `altered` returns the columns whose
-    values differ from what is written, such as 0123, twenty digits or 0:58. `looked` is the
-    partition to sample if the source is not divided.
+    `with_text` returns the same source with some columns read as text, for formats whose types are
+    guessed; `guessed` are the columns whose type was guessed from text. `divided` returns the
+    partitions; without it, the whole table is one. `grouped` sums rows by class inside a database:
+    a `genus.engines.database.Database`, if there is one. `lines` returns the lines of CSV files.
+    `altered` returns the columns whose values differ from what is written, such as 0123, twenty
+    digits or 0:58. `looked` is the partition to sample if the source is not divided.
     """
 
     name: str
@@ -82,7 +82,8 @@ class Source:
     opened: Callable[[], Iterable[Any]]
     rows: int | None = None
     once: bool = False
-    with_text: Callable[[str], Source] | None = None
+    with_text: Callable[[Sequence[str]], Source] | None = None
+    guessed: frozenset[str] = frozenset()
     divided: Callable[[], Sequence[Partition]] | None = None
     size: int | None = None
     grouped: Any = None
@@ -156,15 +157,21 @@ class Source:
             except ChangedType as changed:
                 if source.with_text is None:
                     raise
-                source = replace(source.with_text(changed.column), name=self.name)
+                source = replace(source.with_text([changed.column]), name=self.name)
 
     def unaltered(self) -> Source:
         """Return the same source, with columns read as text where parsing would alter values."""
-        source = self
-        for column in () if self.altered is None else self.altered():
-            assert source.with_text is not None
-            source = source.with_text(column)
-        return replace(source, name=self.name)
+        return self._with_text(() if self.altered is None else self.altered())
+
+    def as_written(self, columns: Iterable[str]) -> Source:
+        """Return the same source, with columns as text if their types were guessed from text."""
+        return self._with_text([column for column in columns if column in self.guessed])
+
+    def _with_text(self, columns: Sequence[str]) -> Source:
+        if not columns:
+            return self
+        assert self.with_text is not None
+        return replace(self.with_text(columns), name=self.name)
 
     def require(self, column: str) -> None:
         """Raise an error unless there is such a column."""
