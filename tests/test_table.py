@@ -1465,3 +1465,9 @@ def test_columns_named_by_numbers_are_refused_with_their_names():
     model = TableClassifier().fit(np.arange(80.0).reshape(40, 2) % 7, np.arange(40) % 2)
     with pytest.raises(ValueError, match="x0"):
         model.dependence_on(0)
+
+
+@pytest.mark.parametrize("weight", [None, []])
+def test_no_rows_are_refused_with_and_without_weights(weight):
+    with pytest.raises(ValueError, match="There are no rows to learn from"):
+        TableClassifier().fit({"a": np.zeros(0)}, np.zeros(0), sample_weight=weight)

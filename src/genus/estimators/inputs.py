@@ -395,7 +395,7 @@ def check_weight(sample_weight: Any, rows: int) -> Array | None:
             f"Negative values in data passed to `sample_weight`: row {at} weighs {weight[at]}. "
             "Use forget() to take rows out."
         )
-    if weight.max() > MOST_WEIGHT:
+    if weight.max(initial=0.0) > MOST_WEIGHT:
         raise ValueError(
             f"sample_weight is too large: row {int(weight.argmax())} weighs {weight.max():g}, but "
             f"the most is {MOST_WEIGHT:g}. Divide all weights by the same number."
