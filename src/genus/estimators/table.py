@@ -104,7 +104,7 @@ class TableClassifier(GenerativeClassifier):
         dependence: bool | str = True,
         calibrate: bool = True,
         priors: Any = None,
-        sample_size: int = 10_000,
+        sample_size: int = 20_000,
         class_weight: Any = None,
     ) -> None:
         self.families = families
