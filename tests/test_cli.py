@@ -29,6 +29,7 @@ from genus import GDA, TableClassifier, TextClassifier, load
 from genus.cli import cli
 from genus.cli.demo import write
 from genus.cli.page import commands, help_of, page
+from genus.evaluate import cross_validate
 from genus.registry import FAMILIES
 from scope import EVERYTHING, nightly
 
@@ -460,6 +461,56 @@ def test_evaluate_says_what_fit_would_say_of_the_table(folder):
     by = "SELECT *, customer AS who FROM 'customers.csv'"
     told = done("evaluate", by, "--target", "status", "--folds", 2, "--group", "who").stderr
     assert "'who'" not in told
+
+
+def test_a_row_of_weight_two_counts_twice(tmp_path):
+    """Whole weights fit the model of copies, and scores are those of weighted rows."""
+    rng = np.random.default_rng(0)
+    x, times = rng.normal(size=300).round(3), rng.integers(0, 3, 300)
+    y = np.where(x + rng.normal(size=300) > 0, "yes", "no")
+    rows = [f"{a},{n},{b}" for a, n, b in zip(x, times, y, strict=True)]
+    copies = [row for row, n in zip(rows, times, strict=True) for _ in range(n)]
+    weighted, copied = tmp_path / "weighted.csv", tmp_path / "copied.csv"
+    weighted.write_text("\n".join(["x,times,y", *rows]) + "\n")
+    copied.write_text("\n".join(["x,times,y", *copies]) + "\n")
+    how = "--target", "y", "--weight", "times"
+    fitted = done("fit", weighted, *how, "-o", tmp_path / "weighted.genus")
+    assert "copies" not in fitted.stderr
+    plan = "--plan", tmp_path / "weighted.genus"
+    done("fit", copied, "--target", "y", *plan, "-o", tmp_path / "copied.genus")
+    one, two = load(tmp_path / "weighted.genus"), load(tmp_path / "copied.genus")
+    assert [column.name for column in one.plan_.used] == ["x"]
+    assert one.class_count_.tolist() == two.class_count_.tolist() != [300]
+    assert_allclose(one.predict_proba({"x": x}), two.predict_proba({"x": x}), atol=1e-9)
+
+    found = json.loads(
+        done("evaluate", tmp_path / "weighted.genus", weighted, *how, "--json").stdout
+    )
+    p = one.predict_proba({"x": x})[np.arange(300), np.searchsorted(one.classes_, y)]
+    loss = -np.average(np.log(p), weights=times)
+    assert found["scores"]["log loss"]["value"] == pytest.approx(loss)
+    folds = json.loads(done("evaluate", weighted, *how, "--json").stdout)["scores"]["log loss"]
+    by_hand = cross_validate(TableClassifier(), weighted, target="y", sample_weight="times")
+    assert folds["value"] == pytest.approx(by_hand.log_loss)
+
+    empty = tmp_path / "empty.genus"
+    done("forget", tmp_path / "weighted.genus", weighted, "--weight", "times", "-o", empty)
+    assert load(empty).class_count_.sum() == 0
+
+
+def test_what_cannot_be_a_weight(tmp_path):
+    table, plan = tmp_path / "table.csv", tmp_path / "table.genus"
+    rows = "\n".join(f"{i % 7},{'ab'[i % 2]},{-i},{'yn'[i % 3 == 0]}" for i in range(40))
+    table.write_text(f"n,name,below,y\n{rows}\n")
+    done("plan", table, "--target", "y", "-o", plan)
+    for command in ("fit", "evaluate"):
+        assert "not numbers" in refused(command, table, "--target", "y", "--weight", "name")
+        assert "-1" in refused(command, table, "--target", "y", "--weight", "below")
+        assert "no column 'w'" in refused(command, table, "--target", "y", "--weight", "w")
+    assert "target" in refused("fit", table, "--target", "y", "--weight", "y")
+    assert "target" in refused("evaluate", table, "--target", "y", "--weight", "y", code=2)
+    how = "--target", "y", "--weight", "n", "--plan", plan
+    assert "--ignore n" in refused("fit", table, *how, "-o", tmp_path / "other.genus")
 
 
 def test_evaluate_by_folds(folder):

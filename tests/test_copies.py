@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.metrics import log_loss
@@ -174,3 +175,27 @@ def test_weights_of_rows_that_are_one_row_stay_whole():
     assert_array_equal(row, np.arange(4))
     assert_array_equal(fold, [0, 1, 0, 1])
     assert_array_equal(weight, [1, 9, 2, 3])
+
+
+@pytest.mark.parametrize("how", ["frame", "file", "stream"])
+def test_rows_of_weight_zero_do_not_decide_how_columns_are_read(how, tmp_path):
+    rng = np.random.default_rng(0)
+    x, weight = rng.normal(size=400), rng.integers(0, 2, 400)
+    frame = pd.DataFrame({"x": np.where(weight == 0, 1e6 * x, x), "w": weight, "y": x > 0})
+    frame["note"] = np.where(weight == 0, "seen only here", None)
+
+    def fitted(rows):
+        source = rows
+        if how == "file":
+            source = tmp_path / "rows.parquet"
+            rows.to_parquet(source)
+        elif how == "stream":
+            source = pa.Table.from_pandas(rows).to_reader()
+        return TableClassifier().fit(source, target="y", sample_weight="w")
+
+    every, some = fitted(frame), fitted(frame[frame["w"] > 0].reset_index(drop=True))
+    assert every.plan_.used == some.plan_.used
+    new = pd.DataFrame({"x": rng.normal(size=50), "note": None})
+    assert_array_equal(every.predict_proba(new), some.predict_proba(new))
+    with pytest.raises(ValueError, match="weight above zero in 'w'"):
+        fitted(frame.assign(w=0))

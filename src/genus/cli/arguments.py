@@ -126,6 +126,13 @@ ignore = click.option(
     "--ignore", type=Column(), multiple=True, help="Leave a column out. May be repeated."
 )
 
+weight = click.option(
+    "--weight",
+    type=Column(),
+    help="A column of weights of rows: a row of weight 2 counts like two rows. Models do not use "
+    "the column.",
+)
+
 
 class Costs(click.ParamType[dict[tuple[str, str], float]]):
     """Costs in the form TRUE:DECIDED=COST; commas separate several of them."""

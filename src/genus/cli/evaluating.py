@@ -35,6 +35,7 @@ MANY = 200  # rows from which leave-one-out is slow
     help="Order rows by the time in this column, and predict each fold from earlier rows only. "
     "The column is still a feature, unless --ignore leaves it out.",
 )
+@arguments.weight
 @arguments.threshold
 @arguments.costs
 @arguments.families
@@ -47,6 +48,7 @@ def evaluate(
     folds: Any,
     group: str | None,
     time: str | None,
+    weight: str | None,
     threshold: Any,
     costs: Any,
     families: tuple[tuple[str, str], ...],
@@ -70,12 +72,12 @@ def evaluate(
     from genus.cli.scores import as_object, told
 
     decision = arguments.decision_of(threshold, costs)
-    honest = {"groups": group, "time": time}
+    honest = {"groups": group, "time": time, "sample_weight": weight}
 
     model, data = model_and_data(given, target)
     if model is None:
         assert target is not None
-        check_folds(target, folds, group, time)
+        check_columns(target, folds, group, time, weight)
         outcome = by_folds(data, target, folds, families, ignore, encoding, honest)
     elif not data:
         raise click.UsageError("A model cannot be evaluated without data. Give MODEL and DATA.")
@@ -85,7 +87,7 @@ def evaluate(
             "already fitted. Leave them out, or leave MODEL out."
         )
     else:
-        outcome = by_rows(model, data, target, encoding)
+        outcome = by_rows(model, data, target, weight, encoding)
     outcome = outcome.deciding(decision)
     if as_json:
         printed(as_object(outcome))
@@ -93,13 +95,19 @@ def evaluate(
         click.echo(told(outcome))
 
 
-def check_folds(target: str, folds: Any, group: str | None, time: str | None) -> None:
-    """Raise an error if the options of folds contradict each other."""
+def check_columns(
+    target: str, folds: Any, group: str | None, time: str | None, weight: str | None
+) -> None:
+    """Raise an error if the options of folds and weights contradict each other."""
     if group and time:
         raise click.UsageError("--group and --time are two ways to make folds. Give only one.")
     if target in (group, time):
         raise click.UsageError(
             f"{target!r} is the target, so it cannot make the folds. Give another column."
+        )
+    if target == weight:
+        raise click.UsageError(
+            f"{target!r} is the target, so it cannot hold the weights. Give another column."
         )
     if folds == "loo" and (group or time):
         raise click.UsageError(
@@ -122,7 +130,7 @@ def by_folds(
     from genus.cli.fitting import classifier
     from genus.cli.progress import rows_passing
     from genus.display.text import count
-    from genus.estimators.table_rows import labelled
+    from genus.estimators.table_rows import labelled, weights_of
     from genus.evaluate import cross_validate
 
     with opened(data, encoding) as source:
@@ -144,16 +152,20 @@ def by_folds(
                 progress=progress,
                 **honest,
             )
-            group = honest["groups"]
-            rows = found.rows.drop_columns([group] if group and group not in ignore else [])
-            for caution in fresh.fit(rows, found.y).cautions():
+            weight = honest["sample_weight"]
+            apart = {honest["groups"], weight} - {None, *ignore}
+            own = None if weight is None else weights_of(found.rows.column(weight), weight)
+            rows = found.rows.drop_columns(sorted(apart))
+            for caution in fresh.fit(rows, found.y, own).cautions(weighted=weight is not None):
                 note(caution)
     if len(outcome.y) < m:
         say(f"Not predicted, only learned from: the earliest {count(m - len(outcome.y), 'row')}.")
     return outcome
 
 
-def by_rows(model: str, data: tuple[str, ...], target: str | None, encoding: str) -> Any:
+def by_rows(
+    model: str, data: tuple[str, ...], target: str | None, weight: str | None, encoding: str
+) -> Any:
     """Return a model's predictions for rows with known classes."""
     import numpy as np
 
@@ -163,7 +175,7 @@ def by_rows(model: str, data: tuple[str, ...], target: str | None, encoding: str
     from genus.cli.models import read_table_model, target_of
     from genus.cli.progress import rows_passing
     from genus.display.text import count
-    from genus.estimators.table_rows import labelled_rows
+    from genus.estimators.table_rows import labelled_rows, weights_of
     from genus.stacking.outcome import CrossValidation
     from genus.table import TableError
 
@@ -176,9 +188,10 @@ def by_rows(model: str, data: tuple[str, ...], target: str | None, encoding: str
             f"predict {target!r}. Leave --target out, or evaluate DATA without the model."
         )
 
-    def judge(source: Any) -> tuple[Any, Any, int, float]:
+    def judge(source: Any) -> tuple[Any, Any, Any, int, float]:
         probabilities: list[Any] = []
         truths: list[Any] = []
+        weights: list[Any] = []
         left_out, known = 0, 0.0
         with rows_passing("evaluate", source) as progress:
             for batch in source.batches():
@@ -188,19 +201,23 @@ def by_rows(model: str, data: tuple[str, ...], target: str | None, encoding: str
                     known = known if truths else learned.seen(own.rows)
                     truths.append(own.y)
                     probabilities.append(learned.predict_proba(own.rows))
+                    given = None if weight is None else weights_of(batch.column(weight), weight)
+                    weights.append(np.ones(len(own.codes)) if given is None else given[own.there])
                 progress(batch.num_rows)
         if not truths:
             raise TableError(
                 f"No row of {source.name} has a value in {target!r} to compare the prediction "
                 "with. Give rows with labels."
             )
-        return np.concatenate(probabilities), np.concatenate(truths), left_out, known
+        found = [np.concatenate(parts) for parts in (probabilities, truths, weights)]
+        return found[0], found[1], found[2], left_out, known
 
     with opened(data, encoding, texts=learned.plan_.texts) as source:
-        source.require(target)
+        for name in filter(None, (target, weight)):
+            source.require(name)
         tell_extra(source, learned)
         source = learned._opened(source, target)
-        p, truth, left_out, known = source.read(judge)
+        p, truth, given, left_out, known = source.read(judge)
     if known:
         note(
             f"The model was fitted to about {100 * known:.0f} % of these rows, so the scores are "
@@ -214,4 +231,4 @@ def by_rows(model: str, data: tuple[str, ...], target: str | None, encoding: str
     if strange:
         say(f"The data has classes that the model has never seen: {', '.join(strange[:10])}.")
     p = labels.spread(p, at, len(classes), axis=1)
-    return CrossValidation(p, classes, here[y], np.ones(len(y)), np.zeros(len(y), dtype=np.int64))
+    return CrossValidation(p, classes, here[y], given, np.zeros(len(y), dtype=np.int64))

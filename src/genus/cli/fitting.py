@@ -26,6 +26,7 @@ MOST_JUDGED = 20_000  # columns of a model that is refitted for each fold
 )
 @arguments.families
 @arguments.ignore
+@arguments.weight
 @click.option(
     "--plan",
     type=File("PLAN"),
@@ -57,6 +58,7 @@ def fit(
     output: str | None,
     families: tuple[tuple[str, str], ...],
     ignore: tuple[str, ...],
+    weight: str | None,
     plan: str | None,
     checkpoint: str | None,
     for_prediction: bool,
@@ -98,18 +100,23 @@ def fit(
             f"{plan} predicts {other.plan_.target!r}, not {target!r}, so the models could not "
             f"be merged. Give a plan for {target!r}."
         )
+    if other is not None and weight in {column.name for column in other.plan_.used}:
+        raise ValueError(
+            f"{plan} reads {weight!r} as a column to learn from, so it cannot hold the weights. "
+            f"Make the plan with `genus plan --ignore {weight}`."
+        )
     texts = () if other is None else other.plan_.texts
     read = opened(data, encoding, skip_unreadable, texts)
     with read as source, rows_passing("fit", source) as progress:
         source.require(target)
         model = classifier(target, families, ignore, other)
         options = {"like": other, "progress": progress, "checkpoint": checkpoint}
-        model.fit(source, target=target, **options)
-        judged = judged_anew(model, source, target)
+        model.fit(source, sample_weight=weight, target=target, **options)
+        judged = judged_anew(model, source, target, weight)
     before = os.path.exists(out)
     models.write(model, out, for_prediction)
     click.echo("\n".join([str(model.summary()), *judged]), err=out == models.STDIO)
-    for caution in model.cautions():
+    for caution in model.cautions(weighted=weight is not None):
         note(caution)
     unlabelled = getattr(model, "unlabelled_", 0)
     if unlabelled:
@@ -118,7 +125,7 @@ def fit(
     say(f"{done} {out}." if out != models.STDIO else "Wrote the model to stdout.")
 
 
-def judged_anew(model: Any, source: Any, target: str) -> list[str]:
+def judged_anew(model: Any, source: Any, target: str, weight: str | None) -> list[str]:
     """Return lines that compare out-of-fold scores with those of the baseline.
 
     If there are few rows, the scores in the summary are optimistic, so a model is fitted again for
@@ -141,7 +148,9 @@ def judged_anew(model: Any, source: Any, target: str) -> list[str]:
         return [] if outcome is None else ["", f"out of fold{few}:", scores(outcome)]
     try:
         with rows_passing("judge", rows) as progress:
-            worth = cross_validate(clone(model), source, target, folds, progress=progress)
+            worth = cross_validate(
+                clone(model), source, target, folds, sample_weight=weight, progress=progress
+            )
     except ValueError:  # outside of a fold there may be only one class
         return []
     return ["", f"cross-validation with {folds} folds, each fitted anew:", scores(worth)]

@@ -84,8 +84,11 @@ def lost(parts: list[Any], merged: Any) -> list[str]:
 @click.option(
     "-o", "--output", type=File("MODEL"), required=True, help="The model without these rows."
 )
+@arguments.weight
 @arguments.encoding
-def forget(model: str, data: tuple[str, ...], output: str, encoding: str) -> None:
+def forget(
+    model: str, data: tuple[str, ...], output: str, weight: str | None, encoding: str
+) -> None:
     """Remove rows from a model, as if it had never seen them.
 
     \b
@@ -102,7 +105,7 @@ def forget(model: str, data: tuple[str, ...], output: str, encoding: str) -> Non
     before = learned.class_count_.sum()
     with opened(data, encoding, texts=learned.plan_.texts) as source:
         tell_extra(source, learned)
-        learned.forget(source, target=target_of(learned, model))
+        learned.forget(source, sample_weight=weight, target=target_of(learned, model))
     write(learned, output)
     after = learned.class_count_.sum()
     say(f"Wrote {output}, with {after:,.10g} rows; {before - after:,.10g} were forgotten.")

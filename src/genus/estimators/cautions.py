@@ -27,14 +27,18 @@ MOST_COLUMNS = 500  # columns that are compared with each other
 LISTED = 5
 
 
-def cautions(model: Any) -> list[str]:
-    """Return warnings about the classes, leaks, identifiers, and repeated columns or rows."""
+def cautions(model: Any, weighted: bool = False) -> list[str]:
+    """Return warnings about the classes, leaks, identifiers, and repeated columns or rows.
+
+    Counts cannot tell weights from copies, so nothing is said of copies if rows are `weighted`.
+    """
     rows = float(model.class_count_.sum())
     told = [*doubtful_classes(model), *doubtful_columns(model), *predictions(model)]
     if rows < ENOUGH or len(model.classes_) < 2:
         return told
     told += [*leaks(model, rows), *identifiers(model)]
-    return [*told, *copied_columns(model), *copied_rows(model)]
+    told += copied_columns(model)
+    return told if weighted else [*told, *copied_rows(model)]
 
 
 def doubtful_classes(model: Any) -> Iterator[str]:

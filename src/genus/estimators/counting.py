@@ -29,8 +29,8 @@ from genus.estimators.table_rows import (
     labelled_rows,
     labels_as_written,
     scattered_rows,
+    that_count,
     unlabelled,
-    with_labels,
 )
 from genus.model import Model
 from genus.persistence.loading import from_bytes
@@ -149,16 +149,18 @@ def looked(estimator: Any, source: Source, reading: Reading) -> Iterator[Labelle
 
     batches = batches_of(estimator, source, reading)
     first: list[Labelled] = []
-    while sum(len(one.codes) for one in first) < LOOK:
+    telling: list[Labelled] = []
+    while sum(len(one.codes) for one in telling) < LOOK:
         batch = next(batches, None)
         if batch is None:
             break
         first.append(batch)
-    if sum(len(one.codes) for one in first) == 0:
-        raise unlabelled(source.name, reading.target, sum(len(one.there) for one in first))
-    tables = [pa.Table.from_batches([one.rows]) for one in first]
+        telling.append(batch.of_weight())
+    if sum(len(one.codes) for one in telling) == 0:
+        raise nothing_counts(source.name, reading, sum(len(one.there) for one in first))
+    tables = [pa.Table.from_batches([one.rows]) for one in telling]
     table = pa.concat_tables(tables, promote_options="permissive")
-    _, codes = labels.factorize(np.concatenate([one.y for one in first]))
+    _, codes = labels.factorize(np.concatenate([one.y for one in telling]))
     total = table.num_rows if batch is None else None  # the whole table was read
     estimator._look(table, reading.target, codes, total)
     return chain(first, batches)
@@ -168,23 +170,42 @@ def look_at_some(estimator: Any, source: Source, reading: Reading) -> None:
     """Decide how columns are read, from a sample of rows spread over the partitions."""
     reading.require(source)
     rows = source.look(LOOK)
-    seen = reading.labelled(rows)
+    seen = reading.labelled(rows).of_weight()
     if len(seen.codes) == 0:
         look_at_all(estimator, source, reading)
     else:
         total = rows.num_rows if rows.num_rows < LOOK else source.about_rows(rows)
+        if total is not None:
+            total = total * len(seen.codes) // rows.num_rows
         estimator._look(seen.rows, reading.target, seen.codes, total)
 
 
 def look_at_all(estimator: Any, source: Source, reading: Reading) -> None:
     """Decide how columns are read, in an extra pass over all rows of a source."""
-    batches = (with_labels(batch, reading.target) for batch in source.batches())
-    rows = scattered_rows(batches, LOOK)
-    if rows.num_rows == 0:
-        seen = sum(batch.num_rows for batch in source.batches())
-        raise unlabelled(source.name, reading.target, seen)
+    passed, total = 0, 0
+
+    def counted() -> Iterator[Any]:
+        nonlocal passed, total
+        for batch in source.batches():
+            kept = that_count(batch, reading.target, reading.weights)
+            passed, total = passed + batch.num_rows, total + kept.num_rows
+            yield kept
+
+    rows = scattered_rows(counted(), LOOK)
+    if total == 0:
+        raise nothing_counts(source.name, reading, passed)
     seen = reading.labelled(rows)
-    estimator._look(seen.rows, reading.target, seen.codes, source.about_rows(rows))
+    estimator._look(seen.rows, reading.target, seen.codes, total)
+
+
+def nothing_counts(name: str, reading: Reading, rows: int) -> TableError:
+    """Return the error for a table of which no row has a label and a weight above zero."""
+    if reading.weights is None or rows == 0:
+        return unlabelled(name, reading.target, rows)
+    return TableError(
+        f"No row of {name} has a value in {reading.target!r} and a weight above zero in "
+        f"{reading.weights!r}, so there is nothing to count. Give labels and positive weights."
+    )
 
 
 def add_up(
@@ -224,7 +245,7 @@ def count_batches(
         passed = passed.and_more(Passed(len(own.there), own.unlabelled))
         if counted is not None:
             unseen = own.classes[labels.find(own.classes, counted.weights.classes) < 0]
-            if restarts and estimator._outgrown(own.rows, counted):
+            if restarts and estimator._outgrown(own.of_weight().rows, counted):
                 raise Outgrown
             total.add(replace(counted, declared=unseen))
             refuse_full_memory(total, passed.rows)
@@ -399,18 +420,18 @@ def look_elsewhere(estimator: Any, engine: Engine, reading: Reading, everything:
     reading.require(Source(engine.name, engine.schema, lambda: ()))
     each = max(LOOK // max(engine.partitions, 1), LEAST_LOOKED)
     if everything:
-        parts = engine.run(partial(scattered_of, reading.target, each))
+        parts = engine.run(partial(scattered_of, reading.target, reading.weights, each))
     else:
         parts = engine.beginnings(each).run(partial(first_of, each))
     found = [pa.ipc.open_stream(content(part)).read_all() for part in parts]
     rows = sum(part.num_rows for part in found)
     if rows == 0:
-        raise unlabelled(engine.name, reading.target, 0)
+        raise nothing_counts(engine.name, reading, 0)
     table = pa.concat_tables(found, promote_options="permissive")
-    seen = reading.labelled(table)
+    seen = reading.labelled(table).of_weight()
     if len(seen.codes) == 0:
         if everything:
-            raise unlabelled(engine.name, reading.target, rows)
+            raise nothing_counts(engine.name, reading, rows)
         look_elsewhere(estimator, engine, reading, everything=True)
         return
     all_of_them = not everything and all(part.num_rows < each for part in found)
@@ -475,10 +496,11 @@ def first_of(rows: int, partition: Rows) -> list[bytes]:
     return [as_stream(pa.Table.from_batches(found))] if found else []
 
 
-def scattered_of(target: str, rows: int, partition: Rows) -> list[bytes]:
+def scattered_of(target: str, weights: str | None, rows: int, partition: Rows) -> list[bytes]:
     """Return rows spread over a partition, as an Arrow stream."""
     try:
-        found = scattered_rows((with_labels(batch, target) for batch in partition), rows)
+        counted = (that_count(batch, target, weights) for batch in partition)
+        found = scattered_rows(counted, rows)
     except ValueError as error:
         return [refused(error, partition)]
     return [as_stream(found)] if found.num_rows else []

@@ -367,10 +367,13 @@ class TableClassifier(GenerativeClassifier):
         copied = sample.weights[equal].sum() / sample.weights.sum()
         return known if known > copied + CHANCE else 0.0
 
-    def cautions(self) -> list[str]:
-        """Return warnings about likely problems of the table: leaks, copies, identifiers."""
+    def cautions(self, weighted: bool = False) -> list[str]:
+        """Return warnings about likely problems of the table: leaks, copies, identifiers.
+
+        If rows have weights, which look like copies, say so with `weighted=True`.
+        """
         check_is_fitted(self)
-        return cautions(self)
+        return cautions(self, weighted)
 
     def adapt(self, X: Any) -> Self:
         """Return a copy with priors estimated from rows without labels.

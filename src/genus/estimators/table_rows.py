@@ -47,6 +47,16 @@ class Labelled:
         """The number of rows without a label."""
         return len(self.there) - len(self.codes)
 
+    def of_weight(self) -> Labelled:
+        """Return the rows that may decide how columns are read: not those of weight zero."""
+        import pyarrow as pa
+
+        if self.weight is None or self.weight.all():
+            return self
+        some = self.weight > 0
+        rows = self.rows.filter(pa.array(some))
+        return Labelled(rows, self.classes, self.codes[some], self.there, self.weight[some])
+
 
 class Passed(NamedTuple):
     """The number of rows that were read, and of rows without a label."""
@@ -232,11 +242,13 @@ def scattered(numbers: NDArray[np.intp], step: int) -> NDArray[np.intp]:
     return np.flatnonzero(z & np.uint64(step - 1) == 0)
 
 
-def with_labels(rows: Any, target: str) -> Any:
-    """Return the labelled rows of an Arrow batch, with all columns."""
+def that_count(rows: Any, target: str, weights: str | None) -> Any:
+    """Return the labelled rows of an Arrow batch, except those of weight zero; all columns."""
     import pyarrow as pa
 
     _, _, there = labels_of(rows.column(target), target)
+    if weights is not None:
+        there = there & (weights_of(rows.column(weights), weights) != 0)
     return rows if there.all() else rows.filter(pa.array(there))
 
 

@@ -20,7 +20,7 @@ from genus.arrays.matrix import Codes, Matrix
 from genus.arrays.memory import available
 from genus.estimators import GenerativeClassifier
 from genus.estimators.table import TableClassifier
-from genus.estimators.table_rows import labelled
+from genus.estimators.table_rows import labelled, weights_of
 from genus.model import Model, counting_as, without
 from genus.stacking.folds import Folds, grouped, in_time, stratified
 from genus.stacking.outcome import CrossValidation
@@ -42,7 +42,7 @@ def cross_validate(
     target: str | None = None,
     groups: Any = None,
     time: Any = None,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: ArrayLike | str | None = None,
     random_state: int | None = 0,
     progress: Callable[[int], object] | None = None,
     chosen: Any = None,
@@ -57,7 +57,8 @@ def cross_validate(
     Rows with the same value in `groups`, such as those of one patient, are in the same fold; rows
     without a value form one group. With `time`, each fold is predicted from earlier rows only, and
     the earliest rows are never predicted. Give `groups` or `time` as a value for each row, or as a
-    column's name; a column of groups is left out of X, a column of times is not.
+    column's name; a column of groups is left out of X, a column of times is not. `sample_weight`
+    may also be the name of a column, which is left out of X.
 
     `progress` is called with the number of rows predicted since its last call. `chosen` is the
     `weighing_` or `choice_` of a model, to be used in every fold instead of the fold's own choice.
@@ -70,7 +71,8 @@ def cross_validate(
     if groups is not None and time is not None:
         raise ValueError("groups= and time= are two ways to make folds. Give only one.")
     named = next((name for name in (groups, time) if isinstance(name, str)), None)
-    X, y, groups, time = apart(X, y, target, groups, time, ignored_by(estimator))
+    ignored = ignored_by(estimator)
+    X, y, groups, time, sample_weight = apart(X, y, target, groups, time, sample_weight, ignored)
     group: Codes | None = None
     if groups is not None or time is not None:
         folds, group = honest_folds(folds, groups, time, len(y), named)
@@ -153,24 +155,31 @@ def ignored_by(estimator: Any) -> Collection[str]:
 
 
 def apart(
-    X: Any, y: Any, target: str | None, groups: Any, time: Any, ignored: Collection[str] = ()
+    X: Any,
+    y: Any,
+    target: str | None,
+    groups: Any,
+    time: Any,
+    weight: Any,
+    ignored: Collection[str] = (),
 ) -> tuple[Any, ...]:
-    """Return X, y, groups and times; those given as names are taken from the table's columns.
+    """Return X, y, groups, times and weights; columns of the table replace their names.
 
-    The column of the groups is left out of X, unless the classifier has `ignored` it.
+    The columns of groups and weights are left out of X, unless the classifier has `ignored` them.
     """
     target = y if isinstance(y, str) and target is None else target
     if target is None and y is None:
         raise ValueError("Give the classes: y, or target=, the name of their column in a table.")
-    if target is None and not isinstance(groups, str) and not isinstance(time, str):
-        return X, y, groups, time
+    if target is None and not any(isinstance(one, str) for one in (groups, time, weight)):
+        return X, y, groups, time, weight
     source = open_table(X)
-    for name in (groups, time):
+    uses = "make the folds", "make the folds", "hold the weights"
+    for name, use in zip((groups, time, weight), uses, strict=True):
         if isinstance(name, str):
             source.require(name)
             if name == target:
                 raise TableError(
-                    f"{name!r} is the target, so it cannot make the folds. Give another column."
+                    f"{name!r} is the target, so it cannot {use}. Give another column."
                 )
     if target is None:
         rows = source.table()
@@ -179,10 +188,12 @@ def apart(
         rows, y = found.rows, found.y
     if isinstance(time, str):
         time = rows.column(time)
+    taken = {name for name in (groups, weight) if isinstance(name, str)}
     if isinstance(groups, str):
-        name, groups = groups, rows.column(groups)
-        rows = rows if name in ignored else rows.drop_columns([name])
-    return rows, y, groups, time
+        groups = rows.column(groups)
+    if isinstance(weight, str):
+        weight = weights_of(rows.column(weight), weight)
+    return rows.drop_columns(sorted(taken - set(ignored))), y, groups, time, weight
 
 
 def honest_folds(
