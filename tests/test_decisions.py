@@ -474,22 +474,6 @@ def test_doubtful_classes_are_noticed(odd, words):
     assert words in cautioned(y=[odd, *rows(400).y[1:]])
 
 
-@pytest.mark.parametrize("odd", ["about 40", "12O.5", '"3'])
-def test_texts_among_numbers_are_noticed(odd):
-    numbers = [odd, *(f"{i / 7:.2f}" for i in range(1, 400))]
-    told = cautioned(size=numbers)
-    assert "'size' holds nearly all numbers or dates, but 1 of 400 values" in told
-    few = [odd if i % 8 == 0 else n for i, n in enumerate(numbers)]
-    codes = [odd, *(str(i % 9) for i in range(399))]
-    for fine in ([*numbers[1:], "1"], [*numbers[1:], "NA"], few, codes):
-        assert "nearly all numbers" not in cautioned(size=fine)
-
-
-def test_the_text_among_numbers_is_shown():
-    numbers = [odd := "about 40", *(str(i % 50) for i in range(399))]
-    assert f"such as {odd!r}. It is not used as a number" in cautioned(size=numbers)
-
-
 def test_classes_of_one_row_are_noticed():
     assert "One class has only one row, such as 'odd'" in cautioned(y=["odd", *rows(400).y[1:]])
     assert "only one row" not in cautioned()

@@ -294,7 +294,8 @@ def test_years_and_months_are_dates(tmp_path):
         TableClassifier(calibrate=False), rows, target="y", folds=4, time="since"
     )
     assert len(found.y) < 192
-    assert look(pa.table({"part": [*months, "2015-13"]})).columns[0].kind != "number"
+    with pytest.warns(UserWarning, match="not dates, such as '2015-13'"):
+        look(pa.table({"part": [*months, "2015-13"]}))
 
 
 def test_marks_that_are_missing_categories_are_told():
@@ -316,3 +317,77 @@ def test_mixed_currencies_are_told():
     table = {"paid": [f"{'$€'[i % 2]}{i}" for i in range(40)], "y": [i % 3 == 0 for i in range(40)]}
     (column,) = TableClassifier().fit(table, target="y").plan_.used
     assert "$ and € mixed, without conversion" in column.note
+
+
+# A few texts among numbers or dates
+
+
+FORMS = {
+    "plain": ([f"{i / 7:.2f}" for i in range(400)], "12O.5"),
+    "money": ([f"${i},{i:03}" for i in range(1, 401)], "see note"),
+    "commas": ([f"{i},{i % 10}" for i in range(400)], '"3'),
+    "dates": ([f"{1 + i % 28:02}/{1 + i % 12:02}/20{i % 24:02}" for i in range(400)], "30/02/2020"),
+    "times": ([f"{i % 24}:{i % 60:02}" for i in range(400)], "noon"),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_few_texts_among_numbers_are_missing(form, tmp_path):
+    """They are as missing as empty cells: in all formats, in any company, and in saved models."""
+    texts, odd = FORMS[form]
+    y = np.array(["no", "yes"])[(np.arange(400) // 7) % 2]
+    with_odd = [odd if i % 50 == 3 else text for i, text in enumerate(texts)]
+    empty = [None if i % 50 == 3 else text for i, text in enumerate(texts)]
+    with pytest.warns(
+        UserWarning, match=r"8 of 400 values are not \w.*, such as '.*read as missing"
+    ):
+        model = TableClassifier().fit(pd.DataFrame({"x": with_odd}), y)
+    plain = TableClassifier().fit(pd.DataFrame({"x": empty}), y)
+    (column,) = model.plan_.columns
+    assert column.kind == "number"
+    assert odd not in column.note
+    assert column.note.endswith("8 of 400 values read as missing")
+    expected = plain.predict_proba(pd.DataFrame({"x": empty}))
+    np.testing.assert_array_equal(model.predict_proba(pd.DataFrame({"x": with_odd})), expected)
+
+    rows = pd.DataFrame({"x": [odd, "another", texts[5], None]})
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    rows.to_parquet(tmp_path / "rows.parquet")
+    model.save(tmp_path / "model")
+    known = load(tmp_path / "model")
+    alone = np.vstack([known.predict_proba(rows.iloc[[i]]) for i in range(4)])
+    for name in ("rows.csv", "rows.parquet"):
+        np.testing.assert_array_equal(known.predict_proba(tmp_path / name), alone)
+    np.testing.assert_array_equal(alone[[0, 1]], alone[[3, 3]])
+    with pytest.raises(TableError, match="now holds text"):
+        plain.predict_proba(rows)
+
+
+def test_texts_that_are_not_few_among_numbers_are_categories():
+    numbers, odd = FORMS["plain"]
+    y = np.arange(400) % 2
+    often = pd.DataFrame({"x": [odd if i % 8 == 0 else n for i, n in enumerate(numbers)]})
+    codes = pd.DataFrame({"x": [odd, *(str(i % 9) for i in range(399))]})
+    for frame in (often, codes):
+        (column,) = TableClassifier().fit(frame, y).plan_.columns
+        assert column.kind == "category"
+    asked = TableClassifier(families={"x": "gaussian"})
+    with pytest.warns(UserWarning, match="50 of 400 values are not numbers"):
+        model = asked.fit(often, y)
+    texts = pd.DataFrame({"x": ["what", None]})
+    np.testing.assert_array_equal(*model.predict_proba(texts))
+    mostly = pd.DataFrame({"x": [odd if i % 5 else n for i, n in enumerate(numbers)]})
+    with pytest.raises(TableError, match="which is not a number"):
+        asked.fit(mostly, y)
+
+
+def test_dates_among_numbers_are_missing_but_dates_for_numbers_an_error():
+    numbers, odd = FORMS["plain"]
+    y = np.arange(400) % 2
+    with pytest.warns(UserWarning, match="1 of 400 values are not numbers, such as '2020-05-06'"):
+        model = TableClassifier().fit(pd.DataFrame({"x": ["2020-05-06", *numbers[1:]]}), y)
+    some = pd.DataFrame({"x": ["2020-05-06", "1.5", None]})
+    found = model.predict_proba(some)
+    np.testing.assert_array_equal(found[0], found[2])
+    with pytest.raises(TableError, match="held numbers .* but now holds dates"):
+        model.predict_proba(pd.DataFrame({"x": ["2020-05-06"]}))

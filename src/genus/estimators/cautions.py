@@ -11,8 +11,7 @@ import numpy as np
 
 from genus.arrays import labels
 from genus.statistics.group import is_whole
-from genus.table.numerals import are_readable
-from genus.table.plan import MARKS, NEARLY, NOTHING
+from genus.table.plan import NOTHING
 from genus.table.predictions import LABEL, probability_names
 
 ENOUGH = 50  # rows below which such findings may be chance
@@ -33,7 +32,7 @@ def cautions(model: Any, weighted: bool = False) -> list[str]:
     Counts cannot tell weights from copies, so nothing is said of copies if rows are `weighted`.
     """
     rows = float(model.class_count_.sum())
-    told = [*doubtful_classes(model), *doubtful_columns(model), *predictions(model)]
+    told = [*doubtful_classes(model), *predictions(model)]
     if rows < ENOUGH or len(model.classes_) < 2:
         return told
     told += [*leaks(model, rows), *identifiers(model)]
@@ -69,23 +68,6 @@ def doubtful_classes(model: Any) -> Iterator[str]:
                 f"The classes {', '.join(map(repr, same[:LISTED]))} differ only in spaces or "
                 "capital letters. If they mean the same, write them in the same way."
             )
-
-
-def doubtful_columns(model: Any) -> Iterator[str]:
-    """Yield a warning for each column in which a few texts prevent that numbers are read."""
-    axes = iter(model.model_.statistics["cells"].keys or ())
-    for column in model.plan_.columns:
-        axis = next(axes, ()) if column.kind and column.kind != "text" else ()
-        note = next((one for one in column.note.split("; ") if one.startswith(NEARLY)), "")
-        if not note:
-            continue
-        names = [name for name in (str(name).strip() for name in axis) if name not in MARKS]
-        odd = [name for name, fits in zip(names, are_readable(names), strict=True) if not fits]
-        such = f", such as {odd[0]!r}" if odd else ""
-        yield (
-            f"Column {column.name!r} holds {note}{such}. It is not used as a number. Correct these "
-            "values, or leave them empty."
-        )
 
 
 def predictions(model: Any) -> Iterator[str]:

@@ -105,7 +105,8 @@ def taken(column: Any, rows: Any) -> Any:
 def converted(values: Any, column: Column) -> Any:
     """Convert an Arrow column to the form that is counted."""
     if column.kind == "number" or column.part:
-        numbers = as_numbers(values, column.source, column.type, column.written, column.unit)
+        how = column.written, column.unit, column.lenient
+        numbers = as_numbers(values, column.source, column.type, *how)
         return numbers if not column.part else part_of(numbers, column.part)
     import pyarrow as pa
     import pyarrow.types as pt

@@ -65,6 +65,8 @@ def written(thousands: str, decimal: str) -> re.Pattern[str]:
 
 
 NUMBERS = {POINT: written(",", r"\."), COMMA: written(".", ",")}
+# Forms of text, the most special first. A column is read in one of them, or in a few if all fit.
+FORMS = (PLAIN, *NUMBERS.values(), SLASHED, MONTH_NAME, DAY_NAME, ISO_DATE, ISO_MONTH, TIME)
 DATES = (DAY_FIRST, MONTH_FIRST, NAMED, ISO, YEAR_MONTH)
 UNITS = dict.fromkeys(DATES, "days") | {TIMES: "seconds"}
 NOTES = {
@@ -84,6 +86,15 @@ def all_match(strings: Any, pattern: re.Pattern[str]) -> bool:
     import pyarrow.compute as pc
 
     return bool(pc.all(pc.match_substring_regex(strings, f"^(?:{pattern.pattern})")).as_py())
+
+
+def matching(strings: Any, pattern: re.Pattern[str]) -> Any:
+    """Return the strings that have digits and match a pattern."""
+    import pyarrow.compute as pc
+
+    has_digits = pc.match_substring_regex(strings, r"\d")
+    fits = pc.match_substring_regex(strings, f"^(?:{pattern.pattern})")
+    return strings.filter(pc.and_(has_digits, fits))
 
 
 def reading_of(strings: Any) -> str | None:
@@ -119,11 +130,9 @@ def are_readable(strings: Iterable[str]) -> list[bool]:
     >>> are_readable(["1.5", "twelve", "$3k", "12/05/2020"])
     [True, False, True, True]
     """
-    dates = (SLASHED, MONTH_NAME, DAY_NAME, ISO_DATE, ISO_MONTH, TIME)
-    forms = (PLAIN, *NUMBERS.values(), *dates)
     digits = re.compile(r"\d")
     return [
-        digits.search(one) is not None and any(form.match(one) for form in forms) for one in strings
+        digits.search(one) is not None and any(form.match(one) for form in FORMS) for one in strings
     ]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, time, timedelta
 from functools import cached_property
@@ -18,11 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from genus.arrays import arrow, labels
+from genus.arrays.options import warn
 from genus.solve.grid import Grid, dyadic_edges
 from genus.table import calendar
 from genus.table.categories import NUMBER, plain
 from genus.table.numerals import (
     DURATION,
+    FORMS,
     ISO,
     NAMED,
     NOTES,
@@ -33,6 +36,7 @@ from genus.table.numerals import (
     all_match,
     are_readable,
     currencies_in,
+    matching,
     read,
     read_durations,
     read_each,
@@ -42,7 +46,6 @@ from genus.table.read.sources import TableError
 from genus.text import Texts, Tokenizer
 
 Array = NDArray[np.float64]
-NEARLY = "nearly all numbers or dates"
 HELD = {"days": "dates", "seconds": "times", "": "numbers"}  # by unit
 CONSTANT = "holds one value only"
 NOTHING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null")  # missing values
@@ -64,7 +67,8 @@ BITS = 18  # of the hash buckets for columns with more words
 MOST_READ = 20_000  # texts from which the number of words is estimated
 MANY_ROWS = 10_000_000  # assumed length of a table of unknown length
 GLANCE = 1000  # values that are looked at first
-FEW = 0.1  # largest share of texts in a column that is nearly all numbers
+FEW = 0.1  # largest share of texts in a column of numbers
+HALF = 0.5  # the same if the user has chosen a family of numbers
 ENOUGH = 20  # fewest rows for which all-distinct values count as row identifiers
 
 
@@ -79,7 +83,8 @@ class Column:
     held no value so far, so later rows may decide its kind. If `runs`, pairs of words are counted
     in texts; if `bits` is not 0, words are counted in 2^bits hash buckets. `written` says how text
     is read as numbers or dates (`genus.table.numerals`), "" for plain numbers. If the column is a
-    `part` of dates, such as the weekday, the dates are in the column `of`.
+    `part` of dates, such as the weekday, the dates are in the column `of`. If it is `lenient`, a
+    text that cannot be read as a number or date is a missing value, and no error.
     """
 
     name: str
@@ -97,6 +102,7 @@ class Column:
     written: str = ""
     part: str = ""
     of: str = ""
+    lenient: bool = False
 
     @property
     def source(self) -> str:
@@ -112,7 +118,7 @@ class Column:
     def is_written(self) -> bool:
         """Whether values depend on how they are written, as 2.500, 3.10 and 05/12/2020 may do."""
         if self.kind == "number" or self.part:
-            return self.written not in ("", ISO, TIMES)
+            return self.lenient or self.written not in ("", ISO, TIMES)
         return bool(self.kind) and "string" in self.type
 
     @property
@@ -173,6 +179,7 @@ class Column:
             written=max(written, default=max(self.written, other.written)),
             edges=tuple(edges[grid.holds(edges)].tolist()) if len(edges) else (),
             known=tuple(sorted(set(self.known) & set(other.known))),
+            lenient=self.lenient or other.lenient,
         )
 
 
@@ -402,11 +409,20 @@ def looked_at(name: str, values: Any, asked: str | None) -> Seen:
         if kind == "category" and distinct <= MOST_PAIRED:
             known = {hashed(plain(v)) for v in there.cast(pa.large_string()).unique().to_pylist()}
         return Seen(Column(name, kind, told, note), tuple(sorted(known)))
-    written = "" if not arrow.is_text(type) else reading_of(unmarked(there)) or ""
-    every = as_numbers(values, name, "" if asked else told, written)
-    numbers = every[np.isfinite(every)]
+    texts = unmarked(there) if arrow.is_text(type) else None
+    written = "" if texts is None else reading_of(texts)
+    lenient = bool(asked)
+    if texts is not None and written is None:
+        written = reading_of_most(texts, HALF if asked else FEW)
+        lenient = written is not None
+    written = written or ""
+    every = as_numbers(values, name, "" if asked else told, written, lenient=lenient)
     unit = UNITS.get(written) or unit_of(type)
-    column = Column(name, kind, told, note, unit, Grid.around(numbers), written=written)
+    if texts is not None and lenient:
+        note = "; ".join(filter(None, [note, unreadable(name, values, every, HELD[unit])]))
+    numbers = every[np.isfinite(every)]
+    grid = Grid.around(numbers)
+    column = Column(name, kind, told, note, unit, grid, written=written, lenient=lenient)
     return Seen(column, (), numbers, dates=every if column.is_date else None)
 
 
@@ -419,7 +435,7 @@ def parts_of(seen: Seen, y: NDArray[np.int64]) -> Iterator[Seen]:
         name = calendar.column_of(column.name, part)
         known = sorted(map(hashed, calendar.PARTS[part].names))
         own = Column(name, "category", column.type, unit=column.unit, written=column.written,
-                     part=part, of=column.name)  # fmt: skip
+                     part=part, of=column.name, lenient=column.lenient)  # fmt: skip
         yield Seen(own, tuple(known))
 
 
@@ -483,36 +499,67 @@ def kind_and_note(there: Any) -> tuple[str, str]:
     distinct = pc.count_distinct(there).as_py()
     rest = unmarked(there)
     reading = reading_of(rest)
+    if reading is None and pc.count_distinct(rest).as_py() >= ENOUGH:
+        reading = reading_of_most(rest, FEW)
     if reading is not None:
         read = marks_in(there, MARKS)
         signs = currencies_in(rest) if reading in NUMBERS else []
         mixed = f"{' and '.join(signs)} mixed, without conversion" if len(signs) > 1 else ""
         return "number", "; ".join(filter(None, [NOTES.get(reading, ""), mixed, read]))
-    note = nearly_numbers(rest)
     words = pc.mean(pc.count_substring_regex(there, r"\S+")).as_py()
     if words >= WORDS and distinct > DISTINCT * len(there):
-        return "text", note
+        return "text", ""
     if distinct == len(there) and len(there) >= ENOUGH:
-        each = "; ".join(filter(None, ["identifies its row: every value differs", note]))
-        return ("text", note) if words >= WORDS else ("", each)
-    return "category", note
+        return ("text", "") if words >= WORDS else ("", "identifies its row: every value differs")
+    return "category", ""
 
 
-def nearly_numbers(strings: Any) -> str:
-    """Return a note if a few texts prevent that a column is read as numbers or dates, else ""."""
+def reading_of_most(strings: Any, few: float) -> str | None:
+    """Return how to read trimmed strings if most are numbers or dates, else None.
+
+    Those that are not may be a share of `few`. Days that do not exist, such as 30 February, are
+    among them, but not days that contradict the order of the others.
+    """
+    import pyarrow as pa
+
+    first = are_readable(strings[:GLANCE].to_pylist())
+    if len(strings) == 0 or sum(first) < (1 - 2 * few) * len(first):  # clearly not
+        return None
+    for form in FORMS:
+        found = matching(strings, form)
+        if len(found) < (1 - few) * len(strings):
+            continue
+        reading = reading_of(found)
+        if reading is None:
+            is_day = [reading_of(found[i : i + 1]) is not None for i in range(len(found))]
+            found = found.filter(pa.array(is_day))
+            reading = reading_of(found)
+        if reading is not None and len(found) >= (1 - few) * len(strings):
+            return reading
+    return None
+
+
+def unreadable(name: str, values: Any, numbers: Array, held: str) -> str:
+    """Warn of texts among what a column holds, which count as missing; return a note.
+
+    The note stays when all rows are forgotten, so it does not contain them.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if len(strings) == 0 or pc.count_distinct(strings).as_py() < ENOUGH:
+    trimmed = pc.utf8_trim_whitespace(values.cast(pa.large_string()))
+    there = pc.invert(pc.fill_null(pc.is_in(trimmed, value_set=marks()), True))
+    there = pc.and_(pc.is_valid(trimmed), there)
+    odd = trimmed.filter(pc.and_(there, pa.array(np.isnan(numbers))))
+    if len(odd) == 0:
         return ""
-    first = are_readable(strings[:GLANCE].to_pylist())
-    if sum(first) < (1 - 2 * FEW) * len(first):  # clearly not
-        return ""
-    found = strings.filter(pa.array(are_readable(strings.to_pylist())))
-    texts = len(strings) - len(found)
-    if not 0 < texts <= FEW * len(strings) or reading_of(found) is None:
-        return ""
-    return f"{NEARLY}, but {texts:,} of {len(strings):,} values cannot be read as such"
+    count = f"{len(odd):,} of {pc.sum(there).as_py():,} values"
+    warn(
+        f"In column {name!r}, {count} are not {held}, such as {shown(odd[0].as_py())}. They are "
+        "read as missing values. Correct them, or choose another family for the column, such as "
+        f'families={{"{name}": "categorical"}} (--family {name}=categorical).'
+    )
+    return f"{count} {AS_MISSING}"
 
 
 def is_time(type: Any) -> bool:
@@ -552,13 +599,18 @@ def marks() -> Any:
 
 
 def as_numbers(
-    values: Any, name: str, learned: str, written: str = "", unit: str | None = None
+    values: Any,
+    name: str,
+    learned: str,
+    written: str = "",
+    unit: str | None = None,
+    lenient: bool = False,
 ) -> Any:
     """Convert Arrow values to float64, NaN if missing or infinite; dates become days since 1970.
 
     Times become seconds. `learned` is the column's original type, `written` says how its text is
-    read, and `unit` what its numbers count. Raises TableError for text that cannot be read, and for
-    dates where numbers are expected or the reverse.
+    read, and `unit` what its numbers count. Raises TableError for text that cannot be read, unless
+    `lenient`, and for dates where numbers are expected or the reverse.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -579,7 +631,8 @@ def as_numbers(
         try:
             if "duration" in learned and matches(known, DURATION):
                 return arrow.plain(read_durations(known), np.nan)
-            values, found = read_text(known, written)
+            read = read_some if lenient else read_text
+            values, found = read(known, written)
             if unit is not None:
                 refuse_other_unit(known, name, unit, UNITS.get(found, ""))
         except (pa.ArrowInvalid, ValueError) as error:
@@ -594,8 +647,10 @@ def as_numbers(
             held += "" if "string" in learned else f" ({learned})"
             raise TableError(
                 f"Column {name!r} held {held} in the rows that decided how to read it, but now "
-                f"holds text ({shown(wrong)}). Correct it, or fit again and choose another family, "
-                f'such as families={{"{name}": "categorical"}} (--family {name}=categorical).'
+                f"holds text ({shown(wrong)}). Correct it, or fit again and choose a family: "
+                f'with families={{"{name}": "discretised"}} (--family {name}=discretised), text is '
+                f'missing, and with families={{"{name}": "categorical"}} (--family '
+                f"{name}=categorical), all values are categories."
                 if learned
                 else f"Column {name!r} holds text ({shown(wrong)}), which is not a number. Choose "
                 "another family for it, such as categorical or text."
@@ -671,6 +726,35 @@ def read_text(strings: Any, written: str) -> tuple[Any, str]:
         return read(strings, written), written
     except ValueError:
         return read_each(strings, written), written
+
+
+def read_some(strings: Any, written: str) -> tuple[Any, str]:
+    """Parse trimmed strings like `read_text`; those that cannot be read become NaN.
+
+    So do strings of another unit than those `written` in this way, such as dates among numbers.
+    """
+    import pyarrow as pa
+
+    try:
+        return read_text(strings, written)
+    except ValueError:
+        coded = strings.dictionary_encode()
+    coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
+    values = np.full(len(coded.dictionary) + 1, np.nan)
+
+    def parse(rows: NDArray[np.intp]) -> None:
+        found, how = read_text(coded.dictionary.take(pa.array(rows)), written)
+        if UNITS.get(how, "") == UNITS.get(written, ""):
+            values[rows] = arrow.plain(found, np.nan)
+
+    formed = np.flatnonzero(are_readable(coded.dictionary.to_pylist()))
+    try:
+        parse(formed)
+    except ValueError:  # such as 30 February
+        for one in formed:
+            with suppress(ValueError):
+                parse(np.array([one]))
+    return arrow.numbers(values[arrow.plain(coded.indices, -1)]), written
 
 
 def matches(strings: Any, pattern: re.Pattern[str]) -> bool:
