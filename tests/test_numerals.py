@@ -382,12 +382,12 @@ def test_texts_that_are_not_few_among_numbers_are_categories():
 
 
 def test_dates_among_numbers_are_missing_but_dates_for_numbers_an_error():
-    numbers, odd = FORMS["plain"]
+    numbers, _ = FORMS["plain"]
     y = np.arange(400) % 2
     with pytest.warns(UserWarning, match="1 of 400 values are not numbers, such as '2020-05-06'"):
         model = TableClassifier().fit(pd.DataFrame({"x": ["2020-05-06", *numbers[1:]]}), y)
     some = pd.DataFrame({"x": ["2020-05-06", "1.5", None]})
     found = model.predict_proba(some)
     np.testing.assert_array_equal(found[0], found[2])
-    with pytest.raises(TableError, match="held numbers .* but now holds dates"):
+    with pytest.raises(TableError, match=r"held numbers .* but now holds dates"):
         model.predict_proba(pd.DataFrame({"x": ["2020-05-06"]}))
