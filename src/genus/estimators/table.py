@@ -26,7 +26,7 @@ from genus.explanation import TableExplanation
 from genus.model import Model
 from genus.registry import FAMILIES, is_for
 from genus.solve.priors import Priors
-from genus.stacking.dealing import multiplicity
+from genus.stacking.copies import multiplicity
 from genus.stacking.decision import Decision
 from genus.statistics import Array, Tally
 from genus.table import (

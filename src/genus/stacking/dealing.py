@@ -6,7 +6,7 @@ counted twice, and whatever is solved from this difference does not depend on th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +17,7 @@ from genus.arrays import matrix
 from genus.arrays.labels import Axis
 from genus.arrays.matrix import Codes
 from genus.statistics import Array, Compound, Pairs, Tally
-from genus.statistics.group import GATHERED, MANY, common_unit
-from genus.statistics.sample import MISSING, Sample
-
-LONG = 5  # distinct tokens of a text that is hardly equal to another by chance
+from genus.statistics.group import GATHERED
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,37 +79,6 @@ def above_rounding(counts: Array) -> Array:
     """Set counts to zero if they do not exceed the rounding error of the largest count."""
     tiny = (counts <= GATHERED * counts.max(initial=0.0)) & (counts != 0)
     return np.where(tiny, 0.0, counts) if tiny.any() else counts
-
-
-def multiplicity(sample: Sample, numbers: Collection[int] = ()) -> Array:
-    """Return how many rows each row of a sample stands for, (s,).
-
-    A weight w may mean w rows that are equal by chance, which belong in different folds. Or it may
-    mean one row that was weighted or copied. That row belongs in one fold: otherwise the fold would
-    be predicted from copies of its own rows. A row counts as one row if no other row has its number
-    in a column of `numbers` with many different values, or if it has a text of many tokens. The
-    weights of other rows are divided by the common unit of their class's weights. A row with a
-    category that no other row has keeps its weight, because only its copies show what the category
-    means.
-    """
-    found = sample.weights.copy()
-    if len(sample) < MANY:
-        return found
-    single, unique = np.zeros((2, len(sample)), dtype=bool)
-    for j, cells in enumerate(sample.cells.T):
-        values, at, rows = np.unique(cells, return_inverse=True, return_counts=True)
-        alone = (rows[at] == 1) & (cells != MISSING)
-        if j not in numbers:
-            unique |= alone
-        elif len(values) >= MANY:
-            single |= alone
-    for bag in sample.bags:
-        single |= bag.sizes >= LONG
-    for k in range(len(sample.classes)):
-        own = sample.codes == k
-        found[own & ~unique] /= common_unit(sample.weights[own])
-    found[single] = 1.0
-    return found
 
 
 def deal(

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from genus.arrays import labels, matrix
 from genus.arrays.labels import Axis
 from genus.arrays.logs import log_softmax
-from genus.stacking.dealing import Dealt, deal, multiplicity, thinned
+from genus.stacking.copies import multiplicity
+from genus.stacking.dealing import Dealt, deal, thinned
 from genus.stacking.layer import Rows
 from genus.stacking.outcome import CrossValidation
 from genus.stacking.prior import Prior

@@ -17,7 +17,8 @@ from genus.arrays import labels
 from genus.arrays.labels import Axis
 from genus.arrays.matrix import Codes
 from genus.arrays.vocabulary import Vocabulary
-from genus.stacking.dealing import Dealt, deal, multiplicity
+from genus.stacking.copies import multiplicity
+from genus.stacking.dealing import Dealt, deal
 from genus.statistics import Array, Bags, Compound, Sample, Tally
 from genus.text import Documents, Texts
 from genus.text.documents import Entries, hashes_of
