@@ -22,7 +22,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.metrics import log_loss
 
 import genus
-from genus import TableClassifier, TextClassifier
+from genus import TableClassifier, TextClassifier, cross_validate
 from genus.persistence import files
 from genus.statistics import Sample
 from genus.table import Frame, open_table, plan
@@ -387,6 +387,35 @@ def test_ten_thousand_rows_take_less_than_two_megabytes(tmp_path: Path) -> None:
         ).save(tmp_path / "model")
         sizes.append((tmp_path / "model").stat().st_size)
     assert sizes[1] - sizes[0] < 1.2e6
+
+
+@pytest.mark.parametrize("calibrate", [True, False])
+@pytest.mark.parametrize("far", [1e9, 1e15])
+def test_forgetting_an_outlier_leaves_the_model_of_the_other_rows(
+    far: float, calibrate: bool
+) -> None:
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=400)
+    label = rng.random(400) < 1 / (1 + np.exp(-2 * x))
+    z = rng.normal(size=400)
+    x[5] = far
+    rows, rest = pd.DataFrame({"x": x, "z": z}), np.arange(400) != 5
+    plan = TableClassifier(calibrate=calibrate).plan(rows, label)
+    never = TableClassifier(calibrate=calibrate).fit(rows[rest], label[rest], like=plan)
+    forgot = TableClassifier(calibrate=calibrate).fit(rows, label, like=plan)
+    forgot.forget(rows[~rest], label[~rest])
+    new = rows[rest]
+    assert_allclose(forgot.predict_proba(new), never.predict_proba(new), atol=2e-3)
+    folds = np.arange(400) % 5
+    outcome = cross_validate(
+        TableClassifier(calibrate=calibrate),
+        rows,
+        label,
+        folds=[(np.flatnonzero(folds != f), np.flatnonzero(folds == f)) for f in range(5)],
+    )
+    own = TableClassifier(calibrate=calibrate).fit(rows[folds != 0], label[folds != 0], like=plan)
+    expected = own.predict_proba(rows[folds == 0])
+    assert_allclose(outcome.probabilities[folds == 0], expected, atol=2e-3)
 
 
 # Without a sample

@@ -44,6 +44,7 @@ NOTHING = 1e-9  # nats per row that do not count as a gain
 LEAST_GAIN = -690.0  # smallest gain of a row, in nats
 MOST_SCORES = 1 << 21  # scores of values and classes that are computed at a time
 CELL = 2.0**-11  # smallest width of a bin, as a share of the column's range
+ROUNDING = 1e-9  # relative
 FARTHEST = 700.0  # numbers further out than this many bin widths are treated as this far
 ALONE_NOTHING = "no family"
 IN_BINS = Cut()
@@ -284,6 +285,27 @@ class Counted:
         return k, v, self.counts[k, v]
 
     @cached_property
+    def sums(self) -> Moments | None:
+        """The sums of the numbers, if known and exact enough, for all classes.
+
+        After an outlier was forgotten, too few digits may be left. Then they contradict the cells.
+        If numbers x are moved by at most w to the ends of their cells, their mean moves by at most
+        the mean of w, and their root mean square by at most that of w (Minkowski's inequality).
+        """
+        if self.moments is None:
+            return None
+        moments = self.moments.align(self.classes, 1)
+        share = divide(self.counts, self.there[:, None])
+        center = share @ self.values
+        width = self.grid.values(self.axis + 1) - self.values
+        rms = np.sqrt((share * (self.values - center[:, None]) ** 2).sum(axis=1))
+        off = np.abs(moments.mean()[:, 0] - center)
+        moved = np.abs(np.sqrt(np.maximum(moments.variance()[:, 0], 0) + off**2) - rms)
+        slack = ROUNDING * (rms + np.abs(center))
+        sound = (off <= share @ width + slack) & (moved <= np.sqrt(share @ width**2) + slack)
+        return moments if sound[self.there > 0].all() else None
+
+    @cached_property
     def within(self) -> Array:
         """A number for each pair, (P,), chosen so that the sum Σx of each class is exact.
 
@@ -292,11 +314,10 @@ class Counted:
         """
         k, v, n = self.pairs
         x = self.values[v]
-        if self.moments is None:
+        if self.sums is None:
             return x
         width = (self.grid.values(self.axis + 1) - self.values)[v]
-        moments = self.moments.align(self.classes, 1)
-        K = len(self.classes)
+        K, moments = len(self.classes), self.sums
         total = moments.weights * moments.mean()
         rest = settle(total - class_weights(k, n * x, K), total)
         share = np.clip(divide(rest, class_weights(k, n * width, K)), 0.0, 1.0)
@@ -452,8 +473,8 @@ def solve_as(name: str, counted: Counted, is_asked: bool) -> tuple[Distribution,
     statistics = family.count(x, k, classes, n) if len(n) else family.zero()
     parameters = family.solve(statistics, classes, 1)
     gain = gain_of(family, aligned(statistics, classes, 1), parameters, x, k, n, counted.row)
-    if isinstance(statistics, Moments) and counted.moments is not None:
-        parameters = family.solve(counted.moments, classes, 1)
+    if isinstance(statistics, Moments) and counted.sums is not None:
+        parameters = family.solve(counted.sums, classes, 1)
     return Numbers(name, family, parameters, counted.grid), gain
 
 
