@@ -424,6 +424,15 @@ def test_forgetting_an_outlier_leaves_the_model_of_the_other_rows(
 BARE = TableClassifier(sample_size=0).plan(X, Y)
 
 
+def test_cross_validation_without_a_sample_is_that_of_fits() -> None:
+    fold = np.random.default_rng(0).permutation(len(X)) % 4
+    folds = [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(4)]
+    found = cross_validate(TableClassifier(sample_size=0), X, Y, folds=folds).probabilities
+    for past, test in folds:
+        own = TableClassifier(sample_size=0).fit(X.iloc[past], Y.iloc[past])
+        assert_array_equal(found[test], own.predict_proba(X.iloc[test]))
+
+
 def test_without_a_sample_weights_merge_and_are_forgotten_in_any_order() -> None:
     rows = np.array_split(np.random.default_rng(0).permutation(len(X)), 3)
     models = [

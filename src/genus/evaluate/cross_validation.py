@@ -76,7 +76,8 @@ def cross_validate(
     group: Codes | None = None
     if groups is not None or time is not None:
         folds, group = honest_folds(folds, groups, time, len(y), named)
-    if time is not None and isinstance(estimator, TableClassifier):
+    anew = chosen is None and is_fitted_anew(estimator, folds, time)
+    if anew:
         X = open_table(X).table()  # it is read twice
     raw = X
     fresh, X, codes, classes, weight = checked(estimator, X, y, sample_weight)
@@ -98,38 +99,48 @@ def cross_validate(
             probabilities[:, here] = model.leave_one_out(X, there[codes], weight, progress)
         return CrossValidation(probabilities, classes, codes, weights, np.arange(len(codes)))
     fold = folds if is_fold_numbers(folds) else fold_numbers(folds, X, codes, random_state)
-    if time is None:
+    if anew:
+        parts = range(int(time is not None), int(fold.max(initial=-1)) + 1)
+        others = [fold < f if time is not None else fold != f for f in parts]
+        splits = [(past, fold == f) for f, past in zip(parts, others, strict=True)]
+        probabilities = predicted_anew(fresh, raw, classes, codes, weights, splits, progress)
+    elif time is None:
         with fresh._named_errors():
             counted = Folds.count(empty, X, codes, classes, weight, fold)
         (probabilities,) = out_of_fold(counted, [fresh], progress, chosen)
-        return CrossValidation(probabilities, classes, codes, weights, fold, group=group)
-    if isinstance(fresh, TableClassifier) and chosen is None:
-        probabilities = predicted_in_time(fresh, raw, classes, codes, weights, fold, progress)
     else:
         with fresh._named_errors():
             counted = Folds.count(empty, X, codes, classes, weight, fold)
         (probabilities,) = out_of_fold(counted, [fresh], progress, chosen, counted.later())
+    if time is None:
+        return CrossValidation(probabilities, classes, codes, weights, fold, group=group)
     at = np.flatnonzero(fold > 0)
     return CrossValidation(probabilities[at], classes, codes[at], weights[at], fold[at] - 1)
 
 
-def predicted_in_time(
+def is_fitted_anew(estimator: Any, folds: Any, time: Any) -> bool:
+    """Return whether a model is fitted for each fold, instead of subtracted from that of all rows.
+
+    A plan made from all rows would contain information from later rows. And without a sample, the
+    statistics of a fold say too little about the weights of experts.
+    """
+    if not isinstance(estimator, TableClassifier) or isinstance(folds, str):
+        return False
+    return time is not None or (estimator.sample_size == 0 and estimator.calibrate is True)
+
+
+def predicted_anew(
     estimator: TableClassifier,
     rows: Any,
     classes: NDArray[Any],
     codes: Codes,
     weight: Array,
-    fold: Codes,
+    splits: Iterable[tuple[NDArray[np.bool_], NDArray[np.bool_]]],
     progress: Callable[[int], object] | None,
 ) -> Array:
-    """Predict each fold except the first by a table model of the earlier folds, (m, K).
-
-    Each model is fitted anew, because a plan made from all rows would contain information from
-    later rows.
-    """
+    """Predict the rows of each split by a model that is fitted to its other rows, (m, K)."""
     found = np.zeros((len(codes), len(classes)))
-    for number in range(1, int(fold.max()) + 1):
-        past, test = (np.flatnonzero(own) for own in (fold < number, fold == number))
+    for past, test in (map(np.flatnonzero, split) for split in splits):
         model = clone(estimator).fit(rows.take(past), classes[codes[past]], weight[past])
         at = labels.positions(model.classes_, classes)
         found[np.ix_(test, at)] = model.predict_proba(rows.take(test))
