@@ -391,3 +391,117 @@ def test_dates_among_numbers_are_missing_but_dates_for_numbers_an_error():
     np.testing.assert_array_equal(found[0], found[2])
     with pytest.raises(TableError, match=r"held numbers .* but now holds dates"):
         model.predict_proba(pd.DataFrame({"x": ["2020-05-06"]}))
+
+
+# Dots that separate thousands
+
+
+def thousands(numbers):
+    return [f"{n:,}".replace(",", ".") for n in numbers]
+
+
+SALES = np.random.default_rng(3).lognormal(7, 1.5, 300).round().astype(int).clip(1, 999_999)
+LARGE = np.where(SALES > 1200, "large", "small")
+
+
+def written_as(rows, tmp_path, name):
+    """Write rows to a file, or return them as a frame if `name` is empty."""
+    path = tmp_path / name
+    if name.endswith("csv"):
+        pd.DataFrame(rows).to_csv(path, sep="," if name == "quoted.csv" else ";", index=False)
+    elif name.endswith("parquet"):
+        pd.DataFrame(rows).to_parquet(path)
+    elif name.endswith("jsonl"):
+        pd.DataFrame(rows).to_json(path, orient="records", lines=True)
+    elif name.endswith("sqlite"):
+        with sqlite3.connect(path) as database:
+            pd.DataFrame(rows).to_sql("t", database, index=False, if_exists="replace")
+    return path if name else pd.DataFrame(rows)
+
+
+ALL_FORMATS = ["t.csv", "quoted.csv", "t.parquet", "t.jsonl", "t.sqlite", ""]
+
+
+@pytest.mark.parametrize("name", ALL_FORMATS)
+@pytest.mark.parametrize("commas", [True, False])
+def test_whole_numbers_with_dots_for_thousands(tmp_path, name, commas):
+    rows = {"sales": thousands(SALES), "price": [f"{n % 90},{n % 100:02}" for n in SALES]}
+    if not commas:
+        del rows["price"]
+    if not commas and name == "quoted.csv":
+        name = "t.csv"
+    model = TableClassifier(calibrate=False).fit(
+        written_as(rows | {"y": LARGE}, tmp_path, name), target="y"
+    )
+    column = next(c for c in model.plan_.columns if c.name == "sales")
+    assert (column.kind, column.written) == ("number", "decimal commas")
+    plain = TableClassifier(calibrate=False).fit(pd.DataFrame(rows | {"sales": SALES}), LARGE)
+    p = model.predict_proba(written_as(rows, tmp_path, name))
+    np.testing.assert_array_equal(
+        p, plain.predict_proba(written_as(rows | {"sales": SALES}, tmp_path, ""))
+    )
+    for i in (0, 7, int(SALES.argmin()), int(SALES.argmax())):
+        alone = {key: values[i : i + 1] for key, values in rows.items()}
+        np.testing.assert_array_equal(
+            model.predict_proba(written_as(alone, tmp_path, name))[0], p[i]
+        )
+
+
+def test_dots_for_thousands_everywhere_beside_decimal_commas():
+    rows = pa.table({"sales": ["2.954", "12.340", "1.000"] * 9, "price": ["1,5", "2,25", "3"] * 9})
+    assert [column.written for column in look(rows).columns] == ["decimal commas"] * 2
+    (alone,) = look(rows.select(["sales"])).columns
+    assert alone.written == ""
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["2.954", "768", "12.34"],
+        ["0.954", "768", "12.340"],
+        ["2.954", "1768", "12.340"],
+        ["2.954", "12.340"],
+        ["768", "12"],
+        ["1.5e3", "2.954", "768"],
+    ],
+)
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+def test_other_dots_are_decimal_points(tmp_path, texts, name, recwarn):
+    rows = {"x": texts * 9, "note": ["one", "two", "three"][: len(texts)] * 9}
+    column = look(open_table(written_as(rows, tmp_path, name)).table()).columns[0]
+    assert (column.written, column.note, len(recwarn)) == ("", "", 0)
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+def test_dots_that_leave_doubt_are_told(tmp_path, name):
+    rows = {"weight": ["2", "1.250", "3", "4.500"] * 9, "y": ["a", "b"] * 18}
+    table = written_as(rows, tmp_path, name)
+    with pytest.warns(UserWarning, match=r"'weight', values such as 1.250 are read as decimals"):
+        model = TableClassifier(calibrate=False).fit(table, target="y")
+    (column,) = model.plan_.columns
+    assert column.note == "dots read as decimal points"
+    numbers = TableClassifier(calibrate=False).fit(
+        pd.DataFrame(rows | {"weight": [float(x) for x in rows["weight"]]}), target="y"
+    )
+    p = numbers.predict_proba({"weight": [1.25, 3]})
+    for texts in (["1.250", "3"], ["1.250", "3", "768", "900"]):
+        found = model.predict_proba(written_as({"weight": texts}, tmp_path, name))
+        np.testing.assert_array_equal(found[:2], p)
+
+
+def test_a_model_of_plain_numbers_reads_plain_numbers(tmp_path):
+    """The other rows of a file do not turn 2.954 into a number of thousands."""
+    rows = {"x": np.round(np.random.default_rng(0).normal(5, 2, 100), 3), "y": ["a", "b"] * 50}
+    model = TableClassifier(calibrate=False).fit(pd.DataFrame(rows), target="y")
+    texts = {"x": ["2.954", "768", "12.340"]}
+    p = model.predict_proba({"x": [2.954, 768, 12.34]})
+    for name in ALL_FORMATS:
+        np.testing.assert_array_equal(model.predict_proba(written_as(texts, tmp_path, name)), p)
+
+
+def test_long_files_are_looked_at_for_dots(tmp_path):
+    lines = [f"{text};{i}" for i, text in enumerate(thousands(SALES) * 2500)]
+    (tmp_path / "t.csv").write_text("\n".join(["sales;n", *lines]))
+    assert (tmp_path / "t.csv").stat().st_size > 4 << 20
+    source = open_table(tmp_path / "t.csv")
+    assert [str(kind) for kind in source.schema.types] == ["string", "int64"]

@@ -21,6 +21,7 @@ DAY_FIRST, MONTH_FIRST, NAMED = "day first", "month first", "months by name"
 ISO, YEAR_MONTH = "dates", "years and months"
 TIMES = "times of day"
 PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$", re.ASCII)
+GROUPED = re.compile(r"[+-]?([1-9]\d{0,2}(\.\d{3})?|0)$", re.ASCII)  # dots may be for thousands
 CLOCK = (
     r"(?:[T ]+(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d(?:\.\d{1,6})?))?"
     r"\s*(?P<half>[AaPp][Mm])?)?Z?$"
@@ -52,6 +53,9 @@ CURRENCIES = ("$", "€", "£", "¥", "AUD", "CAD", "CHF", "CNY", "CZK", "DKK", 
               "JPY", "NOK", "PLN", "SEK", "USD")  # fmt: skip
 MONEY = "|".join(map(re.escape, CURRENCIES))
 SPACES = "' \u2019\u00a0\u202f"  # beside comma or point, what separates thousands
+GLANCE = 1000  # values that are looked at first
+MANY_DOTS = 20  # of all-distinct decimals, one in ten ends with 0, which is not written
+FURTHER = 10  # factor between numbers without dots and decimals, if the dots are for thousands
 CENTURY = 69  # two-digit years from here on belong to the previous century, as in POSIX
 
 
@@ -97,10 +101,38 @@ def matching(strings: Any, pattern: re.Pattern[str]) -> Any:
     return strings.filter(pc.and_(has_digits, fits))
 
 
-def reading_of(strings: Any) -> str | None:
+def are_thousands(strings: Any, commas: bool = False) -> bool | None:
+    """Return whether dots in plain numbers separate thousands, None if it is not clear.
+
+    Each dot stands before three digits. If other columns have decimal `commas`, the dots separate
+    thousands. Otherwise some numbers must be whole, and seem far too large beside the decimals.
+
+    >>> are_thousands(arrow.strings(["2.954", "768", "12.340"]))
+    True
+    >>> are_thousands(arrow.strings(["2.954", "3", "12.340"]))
+    >>> are_thousands(arrow.strings(["2.954", "768", "12.34"]))
+    False
+    """
+    import pyarrow.compute as pc
+
+    if not (all_match(strings[:GLANCE], GROUPED) and all_match(strings, GROUPED)):
+        return False
+    has_dot = pc.match_substring(strings, ".")
+    decimals, whole = strings.filter(has_dot), strings.filter(pc.invert(has_dot))
+    if len(decimals) == 0 or commas:
+        return len(decimals) > 0
+    if len(whole) == 0:
+        return False
+    small, large = (np.median(np.abs(arrow.plain(read(s, ""), 0))) for s in (decimals, whole))
+    keeps_zeros = len(decimals) >= MANY_DOTS or pc.any(pc.ends_with(decimals, "0")).as_py()
+    return True if keeps_zeros and large >= FURTHER * small else None
+
+
+def reading_of(strings: Any, commas: bool = False) -> str | None:
     """Return how to read trimmed, non-null strings as numbers, dates or times of day.
 
-    Return "" for plain numbers, and None if the strings are none of these.
+    Return "" for plain numbers, and None if the strings are none of these. `commas` says whether
+    other columns of the table have decimal commas.
 
     >>> reading_of(arrow.strings(["$1,357.72", "(12)", "1.4k"]))
     'decimal points'
@@ -113,7 +145,7 @@ def reading_of(strings: Any) -> str | None:
     if len(strings) == 0:
         return None
     if all_match(strings, PLAIN):
-        return ""
+        return COMMA if are_thousands(strings, commas) else ""
     has_digits = pc.all(pc.match_substring_regex(strings, r"\d")).as_py()
     for how, pattern in NUMBERS.items():
         if has_digits and all_match(strings, pattern):
