@@ -49,6 +49,14 @@ def days(*date):
         (["1 234,50", "12\u00a0345\u202f678", "7"], [1234.5, 12345678, 7]),
         (["1 234.5", "12 345k"], [1234.5, 12345000]),
         (["1\u00a0234,50\u00a0€", "7,5\u202f€"], [1234.5, 7.5]),
+        (["\u22123.5", "4", "$\u22122"], [-3.5, 4, -2]),
+        (["1.234,50-", "7,00", "€ 3,25-"], [-1234.5, 7, -3.25]),
+        (["1,234.50-", "7.00"], [-1234.5, 7]),
+        (["145.0 kg", "98kg", "-1,234 kg"], [145, 98, -1234]),
+        (["145,5 km/h", "1.098 km/h"], [145.5, 1098]),
+        (["20°", "-3.5°"], [20, -3.5]),
+        (["20 °C", "-3\u00a0°C"], [20, -3]),
+        (["2.954 kg", "768 kg", "12.340 kg"], [2954, 768, 12340]),
     ],
 )
 def test_numbers(texts, values):
@@ -75,6 +83,36 @@ def test_numbers(texts, values):
         (["2020-12-05", "2020-12-05T06:00:00Z"], [(2020, 12, 5), (2020, 12, 5, 6)]),
         (["2024-03", "2023-12"], [(2024, 3, 1), (2023, 12, 1)]),
         (["2024/03", "1999-12"], [(2024, 3, 1), (1999, 12, 1)]),
+        (["03/2023", "12/1999", "7/2024"], [(2023, 3, 1), (1999, 12, 1), (2024, 7, 1)]),
+        (["2024-05-07T03:26:00+02:00", "2024-05-07"], [(2024, 5, 7, 1, 26), (2024, 5, 7)]),
+        (["2024-05-07 03:26:00.250+0200"], [(2024, 5, 7, 1, 26, 0, 250_000)]),
+        (
+            ["2024-05-07T03:26-00:30", "2024-05-07 23:26 -02"],
+            [(2024, 5, 7, 3, 56), (2024, 5, 8, 1, 26)],
+        ),
+        (
+            ["2024-01-15 10:00:00,123", "2024-01-15 10:00 UTC"],
+            [(2024, 1, 15, 10, 0, 0, 123_000), (2024, 1, 15, 10)],
+        ),
+        (
+            ["15/Jan/2024:10:00:00 +0000", "16/Feb/2024:10:00:00 +0130"],
+            [(2024, 1, 15, 10), (2024, 2, 16, 8, 30)],
+        ),
+        (["Sunday, 05 March 2023", "Mon, 6 Mar 2023"], [(2023, 3, 5), (2023, 3, 6)]),
+        (["Sunday, March 5, 2023", "Mon, Mar 6, 2023"], [(2023, 3, 5), (2023, 3, 6)]),
+        (
+            ["Sun, 05 Mar 2023 10:00:00 +0100", "Mon, 06 Mar 2023 10:00:00 GMT"],
+            [(2023, 3, 5, 9), (2023, 3, 6, 10)],
+        ),
+        (
+            ["5 mars 2023", "1er août 2023", "dim. 3 févr. 2023"],
+            [(2023, 3, 5), (2023, 8, 1), (2023, 2, 3)],
+        ),
+        (
+            ["05. Mär 2023", "5. März 2023", "So., 3. Dez. 2023"],
+            [(2023, 3, 5), (2023, 3, 5), (2023, 12, 3)],
+        ),
+        (["3/5/2023, 7:05:00 PM", "3/25/2023, 12:00 a.m."], [(2023, 3, 5, 19, 5), (2023, 3, 25)]),
     ],
 )
 def test_dates(texts, dates):
@@ -92,7 +130,20 @@ def test_dates(texts, dates):
         ["1,23,456"],
         ["1 23", "12 3456"],
         ["EURO 5"],
-        ["12 kg"],
+        ["12 kg", "12 g"],
+        ["12 kg", "many kg"],
+        ["5-", "3.5--"],
+        ["-5.5-"],
+        ["13/2023", "03/2023"],
+        ["12-05-20-05"],
+        ["1/2/2020 10:00-12:00"],
+        ["\u0663 kg"],
+        ["5\u2009kg"],
+        ["7:05 XM"],
+        ["5 Foo 2023"],
+        ["2024-05-07T25:00:00+02:00"],
+        ["2024-05-07+02:00"],
+        ["0x146d", "0x22ad"],
         ["2021/1/5 x", "21/12/2021"],
         ["Foo 12, 2020"],
         ["12:30", "1/2/2020 25:00"],
@@ -112,6 +163,10 @@ def test_dates(texts, dates):
 )
 def test_others_are_no_numbers(texts):
     assert reading_of(arrow.strings(texts)) is None
+
+
+def test_times_of_day_in_two_halves():
+    assert numbers(["7:05 PM", "12:30 am", "12:00:01.5 p.m."]) == [68_700, 1800, 43_201.5]
 
 
 def test_a_column_is_read_as_it_was_at_first():
@@ -505,3 +560,72 @@ def test_long_files_are_looked_at_for_dots(tmp_path):
     assert (tmp_path / "t.csv").stat().st_size > 4 << 20
     source = open_table(tmp_path / "t.csv")
     assert [str(kind) for kind in source.schema.types] == ["string", "int64"]
+
+
+# Forms that are the same in every format
+
+START, STEP = datetime.datetime(2023, 1, 1, 3, 26), datetime.timedelta(hours=55)
+MOMENTS = [START + i * STEP for i in range(120)]
+ZONE = datetime.timezone(datetime.timedelta(hours=2))
+GERMAN = ["Jan", "Feb", "Mär", "Apr", "Mai", "Jun", "Jul", "Aug", "Sep", "Okt", "Nov", "Dez"]
+OTHERS = {
+    "offsets": [m.replace(tzinfo=ZONE).isoformat() for m in MOMENTS],
+    "short offsets": [f"{m:%Y-%m-%dT%H:%M:%S}+0200" for m in MOMENTS],
+    "parts of seconds": [f"{m:%Y-%m-%dT%H:%M:%S}.250+02:00" for m in MOMENTS],
+    "logging": [f"{m:%Y-%m-%d %H:%M:%S},123" for m in MOMENTS],
+    "Apache": [f"{m:%d/%b/%Y:%H:%M:%S} +0000" for m in MOMENTS],
+    "halves": [f"{m:%I:%M %p}".lstrip("0") for m in MOMENTS],
+    "weekdays": [f"{m:%A, %d %B %Y}" for m in MOMENTS],
+    "mail": [f"{m:%a, %d %b %Y %H:%M:%S} +0100" for m in MOMENTS],
+    "German": [f"{m.day:02}. {GERMAN[m.month - 1]} {m.year}" for m in MOMENTS],
+    "months": [f"{m:%m/%Y}" for m in MOMENTS],
+    "minus": [f"{i - 60}".replace("-", "\u2212") for i in range(120)],
+    "SAP": [f"{i},50{'-' if i % 3 else ''}" for i in range(120)],
+    "kg": [f"{i / 7:.1f} kg" for i in range(120)],
+    "k.A.": [f"{i / 7:.2f}" if i % 3 else "k. A." if i % 2 else "k.A." for i in range(120)],
+}
+
+
+@pytest.mark.parametrize("form", OTHERS)
+def test_other_forms_are_the_same_in_every_format(form, tmp_path):
+    rows = {"x": OTHERS[form], "n": list(range(120))}
+    names = [name for name in ALL_FORMATS if name != "quoted.csv"]
+    tables = [written_as(rows, tmp_path, name) for name in names]
+    models = [TableClassifier(calibrate=False).fit(table, ["a", "b"] * 60) for table in tables]
+
+    def values(model, table):
+        return model._matrix(model._opened(table).table()).columns[0]
+
+    expected = values(models[0], tables[0])
+    assert len(np.unique(expected)) > 8
+    for model in models:
+        assert model.plan_.used[0].kind == "number"
+        for table in tables:
+            np.testing.assert_array_equal(values(model, table), expected)
+        for i in (3, 90):
+            alone = {key: column[i : i + 1] for key, column in rows.items()}
+            for name in names:
+                found = values(model, written_as(alone, tmp_path, f"one-{name}" if name else ""))
+                np.testing.assert_array_equal(found, expected[[i]])
+
+
+def test_offsets_are_shown_on_the_clocks_of_the_model():
+    moments = pd.Series(pd.date_range("2024-03-30", periods=100, freq="h", tz="Europe/Berlin"))
+    model = TableClassifier(calibrate=False).fit(pd.DataFrame({"x": moments}), ["a", "b"] * 50)
+    column = model.plan_.used[0]
+    texts = ["2024-03-31T00:30:00+00:00", "2024-03-31T02:30:00-04:00", "2024-03-31 08:30", ""]
+    found = as_numbers(arrow.strings(texts), "x", column.type, column.written, column.unit)
+    assert found[:3] == pytest.approx([days(2024, 3, 31, 1, 30), *[days(2024, 3, 31, 8, 30)] * 2])
+    assert np.isnan(found[3])
+
+
+def test_numbers_of_another_unit_are_refused():
+    rows = {"x": [f"{i} g" for i in range(100)]}
+    model = TableClassifier(calibrate=False).fit(rows, ["a", "b"] * 50)
+    (column,) = model.plan_.columns
+    assert column.note == "numbers in g"
+    expected = model.predict_proba({"x": ["5 g", "7 g"]})
+    np.testing.assert_array_equal(model.predict_proba({"x": ["5", "7g"]}), expected)
+    for other in ("5 kg", "5 mg", "5 lb"):
+        with pytest.raises(TableError, match=f"holds text \\('{other}'\\)"):
+            model.predict_proba({"x": [other, "7 g"]})

@@ -28,7 +28,9 @@ from genus.table.numerals import (
     DURATION,
     FORMS,
     GLANCE,
+    IN,
     ISO,
+    MONTH_YEAR,
     NAMED,
     NOTES,
     NUMBERS,
@@ -36,6 +38,7 @@ from genus.table.numerals import (
     TIMES,
     UNITS,
     YEAR_MONTH,
+    ZONED,
     all_match,
     are_readable,
     are_thousands,
@@ -55,7 +58,7 @@ CONSTANT = "holds one value only"
 NOTHING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null")  # missing values
 ERRORS = ("#N/A", "#NA", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!")  # of sheets
 # Missing numbers and dates; a column of categories has those that are not in NOTHING as values.
-MARKS = (*NOTHING, *ERRORS, "<NA>", "None", "none", "n.a.", "-", "--", ".",
+MARKS = (*NOTHING, *ERRORS, "<NA>", "None", "none", "n.a.", "k.A.", "k. A.", "-", "--", ".",
          *(f"{sign}{name}" for name in ("inf", "Inf", "INF", "infinity", "Infinity")
            for sign in ("", "+", "-")))  # fmt: skip
 AS_MISSING = "read as missing"
@@ -150,7 +153,7 @@ class Column:
                 f"Column {self.name!r} holds {held[0]} in one model and {held[1]} in the other. "
                 "Convert the column in one of the tables, and fit again."
             )
-        clear = {ISO, NAMED, YEAR_MONTH, TIMES} if self.unit else set()
+        clear = {ISO, NAMED, YEAR_MONTH, MONTH_YEAR, TIMES} if self.unit else set()
         written = {self.written, other.written} - {"", *clear}
         if len(written) > 1:
             raise ValueError(
@@ -327,8 +330,8 @@ def look(
 
 def has_commas(table: Any) -> bool:
     """Return whether some numbers at the beginning of a table have decimal commas."""
-    first = (column[:GLANCE].drop_null() for column in table.columns)
-    return any(arrow.is_text(s.type) and reading_of(unmarked(s)) == COMMA for s in first)
+    first = [c[:GLANCE].drop_null() for c in table.columns if arrow.is_text(c.type)]
+    return any((reading_of(unmarked(texts)) or "").startswith(COMMA) for texts in first)
 
 
 def bounded(column: Column, values: Any, classes: int, total: int | None) -> Column:
@@ -524,13 +527,21 @@ def kind_and_note(there: Any, commas: bool) -> tuple[str, str]:
         read = marks_in(there, MARKS)
         signs = currencies_in(rest) if reading in NUMBERS else []
         mixed = f"{' and '.join(signs)} mixed, without conversion" if len(signs) > 1 else ""
-        return "number", "; ".join(filter(None, [NOTES.get(reading, ""), mixed, read]))
+        return "number", "; ".join(filter(None, [note_on(reading), mixed, read]))
     words = pc.mean(pc.count_substring_regex(there, r"\S+")).as_py()
     if words >= WORDS and distinct > DISTINCT * len(there):
         return "text", ""
     if distinct == len(there) and len(there) >= ENOUGH:
         return ("text", "") if words >= WORDS else ("", "identifies its row: every value differs")
     return "category", ""
+
+
+def note_on(reading: str) -> str:
+    """Return a note on how text is read as numbers, dates or times, "" for plain numbers."""
+    bare, _, unit = reading.partition(IN)
+    if not unit:
+        return NOTES.get(reading, "")
+    return f"{NOTES[bare]}, in {unit}" if bare == COMMA else f"numbers in {unit}"
 
 
 def reading_of_most(strings: Any, few: float, commas: bool = False) -> str | None:
@@ -664,6 +675,8 @@ def as_numbers(
                 return arrow.plain(read_durations(known), np.nan)
             read = read_some if lenient else read_text
             values, found = read(known, written)
+            if zone_of(learned):
+                values = shown_in(zone_of(learned), values, known, name)
             if unit is not None:
                 refuse_other_unit(known, name, unit, UNITS.get(found, ""))
         except (pa.ArrowInvalid, ValueError) as error:
@@ -689,8 +702,7 @@ def as_numbers(
     elif pt.is_timestamp(type) or pt.is_date64(type):
         if getattr(type, "tz", None):
             values = local_times(values, zone_of(learned) or type.tz, name)
-        moments = values.cast(pa.timestamp("us"), safe=False)
-        values = pc.divide(moments.cast(pa.int64()).cast(pa.float64(), safe=False), 86_400e6)
+        values = days_in(values)
     elif pt.is_date32(type):
         values = values.cast(pa.int32()).cast(pa.float64())
     elif is_time(type):
@@ -725,6 +737,29 @@ def local_times(moments: Any, zone: str, name: str) -> Any:
             f"The time zone {zone!r} of column {name!r} is not known on this machine: {error}. "
             "Install a database of time zones (tzdata), or convert the column to UTC."
         ) from None
+
+
+def days_in(moments: Any) -> Any:
+    """Convert timestamps to days since 1970."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    micros = moments.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
+    return pc.divide(micros.cast(pa.float64(), safe=False), 86_400e6)
+
+
+def shown_in(zone: str, days: Any, texts: Any, name: str) -> Any:
+    """Convert days in UTC to what clocks show in a zone, if the texts have an offset from UTC."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    zoned = pc.fill_null(pc.match_substring_regex(texts, ZONED), False)
+    zoned = pc.and_(zoned, pc.fill_null(pc.is_finite(days), False))
+    if not pc.any(zoned).as_py():
+        return days
+    micros = pc.round(pc.multiply(pc.if_else(zoned, days, 0), 86_400e6)).cast(pa.int64())
+    local = local_times(micros.cast(pa.timestamp("us", "UTC")), zone, name)
+    return pc.if_else(zoned, days_in(local), days)
 
 
 def refuse_other_unit(values: Any, name: str, unit: str, now: str) -> None:
