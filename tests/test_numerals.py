@@ -629,3 +629,19 @@ def test_numbers_of_another_unit_are_refused():
     for other in ("5 kg", "5 mg", "5 lb"):
         with pytest.raises(TableError, match=f"holds text \\('{other}'\\)"):
             model.predict_proba({"x": [other, "7 g"]})
+
+
+@pytest.mark.parametrize("name", [name for name in ALL_FORMATS if name != "quoted.csv"])
+def test_codes_with_a_base_are_categories_in_every_format(tmp_path, name):
+    rows = {"code": ["0x146d", "0x22", "0b11", "7"] * 30, "n": list(range(120))}
+    table = written_as(rows, tmp_path, name)
+    model = TableClassifier(calibrate=False).fit(table, ["a", "b", "b", "a"] * 30)
+    assert {c.name: c.kind for c in model.plan_.columns}["code"] == "category"
+    p = model.predict_proba(table)
+    alone = {"code": ["7"], "n": [3]}
+    np.testing.assert_array_equal(model.predict_proba(written_as(alone, tmp_path, name))[0], p[3])
+    numbers = TableClassifier(calibrate=False).fit(
+        {"code": [i * i for i in range(40)]}, ["a", "b"] * 20
+    )
+    with pytest.raises(TableError, match="'0x22'"):
+        numbers.predict(written_as({"code": ["0x22", "0x7"]}, tmp_path, name))

@@ -71,6 +71,7 @@ FIRST_ROWS = 10_000  # in which the form of dates and numbers is checked
 # Numbers that DuckDB reads in another way than genus: dots may separate thousands, as in 2.954
 # beside 768, unless other values of the column have no three digits after the dot.
 DOTS, NO_DOTS = r"\.\d{3}\s*$", r"\d{4}|[^\d\s.+-]|\.(\d{0,2}|\d{4,})\s*$|^\s*[+-]?(0\d*)?\."
+BASES, WITH_BASE = re.compile(rb"0[xXbB][0-9a-fA-F]"), r"^\s*[+-]?0[xXbB]"  # such as 0x146d
 COMMAS = re.compile(rb'"[+-]?[\d.]*\d,\d+"')  # decimals in files whose fields end with commas
 FEW_SAMPLED = f"sample_size = {2 * FIRST_ROWS}"
 REMOTE = re.compile(r"^\s*[a-z][a-z0-9+.-]+://", re.I)
@@ -458,24 +459,29 @@ def odd_dates(source: Source, as_text: Callable[[Sequence[str]], str]) -> list[s
 
 
 def odd_numbers(source: Source, paths: Sequence[str], as_text: str) -> list[str]:
-    """Return the columns of decimals in which dots may separate thousands.
+    """Return the columns of numbers that are text, or in which dots may separate thousands.
 
-    They are looked for in files of which other columns may have decimal commas. `as_text` is the
-    table in SQL, with all columns as text.
+    Text such as 0x146d may be a code, and is no number in other formats. Dots are looked for in
+    files of which other columns may have decimal commas. `as_text` is the table in SQL, with all
+    columns as text.
     """
     import pyarrow.types as pt
 
-    head = first_block(paths[0])
-    if delimiter_of(paths[:1]) == "," and not COMMAS.search(head):
-        return []
-    decimals = [f.name for f in source.schema if pt.is_floating(f.type)]
-    if source.rows is not None:  # in memory; thousands of columns take long to read again
-        table = source.table()
-        decimals = [name for name in decimals if may_be_thousands(table.column(name))]
+    head = first_block(paths[0]).replace(b"\0", b"")  # of UTF-16
+    loses = {}
+    if BASES.search(head):
+        loses = {f.name: WITH_BASE for f in source.schema if pt.is_integer(f.type)}
+    if delimiter_of(paths[:1]) != "," or COMMAS.search(head):
+        decimals = [f.name for f in source.schema if pt.is_floating(f.type)]
+        if source.rows is not None:  # in memory; thousands of columns take long to read again
+            table = source.table()
+            decimals = [name for name in decimals if may_be_thousands(table.column(name))]
+        loses |= dict.fromkeys(decimals, DOTS)
     first = f"(SELECT * FROM {as_text} LIMIT {FIRST_ROWS})"
-    dotted = altered_in(source.name, first, dict.fromkeys(decimals, DOTS))
+    odd = altered_in(source.name, first, loses)
+    dotted = [name for name in odd if loses[name] == DOTS]
     others = altered_in(source.name, first, dict.fromkeys(dotted, NO_DOTS))
-    return [name for name in dotted if name not in others]
+    return [name for name in odd if name not in others]
 
 
 def may_be_thousands(numbers: Any) -> bool:
