@@ -49,6 +49,14 @@ def days(*date):
         (["1 234,50", "12\u00a0345\u202f678", "7"], [1234.5, 12345678, 7]),
         (["1 234.5", "12 345k"], [1234.5, 12345000]),
         (["1\u00a0234,50\u00a0€", "7,5\u202f€"], [1234.5, 7.5]),
+        (["\u22123.5", "4", "$\u22122"], [-3.5, 4, -2]),
+        (["1.234,50-", "7,00", "€ 3,25-"], [-1234.5, 7, -3.25]),
+        (["1,234.50-", "7.00"], [-1234.5, 7]),
+        (["145.0 kg", "98kg", "-1,234 kg"], [145, 98, -1234]),
+        (["145,5 km/h", "1.098 km/h"], [145.5, 1098]),
+        (["20°", "-3.5°"], [20, -3.5]),
+        (["20 °C", "-3\u00a0°C"], [20, -3]),
+        (["2.954 kg", "768 kg", "12.340 kg"], [2954, 768, 12340]),
     ],
 )
 def test_numbers(texts, values):
@@ -75,6 +83,36 @@ def test_numbers(texts, values):
         (["2020-12-05", "2020-12-05T06:00:00Z"], [(2020, 12, 5), (2020, 12, 5, 6)]),
         (["2024-03", "2023-12"], [(2024, 3, 1), (2023, 12, 1)]),
         (["2024/03", "1999-12"], [(2024, 3, 1), (1999, 12, 1)]),
+        (["03/2023", "12/1999", "7/2024"], [(2023, 3, 1), (1999, 12, 1), (2024, 7, 1)]),
+        (["2024-05-07T03:26:00+02:00", "2024-05-07"], [(2024, 5, 7, 1, 26), (2024, 5, 7)]),
+        (["2024-05-07 03:26:00.250+0200"], [(2024, 5, 7, 1, 26, 0, 250_000)]),
+        (
+            ["2024-05-07T03:26-00:30", "2024-05-07 23:26 -02"],
+            [(2024, 5, 7, 3, 56), (2024, 5, 8, 1, 26)],
+        ),
+        (
+            ["2024-01-15 10:00:00,123", "2024-01-15 10:00 UTC"],
+            [(2024, 1, 15, 10, 0, 0, 123_000), (2024, 1, 15, 10)],
+        ),
+        (
+            ["15/Jan/2024:10:00:00 +0000", "16/Feb/2024:10:00:00 +0130"],
+            [(2024, 1, 15, 10), (2024, 2, 16, 8, 30)],
+        ),
+        (["Sunday, 05 March 2023", "Mon, 6 Mar 2023"], [(2023, 3, 5), (2023, 3, 6)]),
+        (["Sunday, March 5, 2023", "Mon, Mar 6, 2023"], [(2023, 3, 5), (2023, 3, 6)]),
+        (
+            ["Sun, 05 Mar 2023 10:00:00 +0100", "Mon, 06 Mar 2023 10:00:00 GMT"],
+            [(2023, 3, 5, 9), (2023, 3, 6, 10)],
+        ),
+        (
+            ["5 mars 2023", "1er août 2023", "dim. 3 févr. 2023"],
+            [(2023, 3, 5), (2023, 8, 1), (2023, 2, 3)],
+        ),
+        (
+            ["05. Mär 2023", "5. März 2023", "So., 3. Dez. 2023"],
+            [(2023, 3, 5), (2023, 3, 5), (2023, 12, 3)],
+        ),
+        (["3/5/2023, 7:05:00 PM", "3/25/2023, 12:00 a.m."], [(2023, 3, 5, 19, 5), (2023, 3, 25)]),
     ],
 )
 def test_dates(texts, dates):
@@ -92,7 +130,20 @@ def test_dates(texts, dates):
         ["1,23,456"],
         ["1 23", "12 3456"],
         ["EURO 5"],
-        ["12 kg"],
+        ["12 kg", "12 g"],
+        ["12 kg", "many kg"],
+        ["5-", "3.5--"],
+        ["-5.5-"],
+        ["13/2023", "03/2023"],
+        ["12-05-20-05"],
+        ["1/2/2020 10:00-12:00"],
+        ["\u0663 kg"],
+        ["5\u2009kg"],
+        ["7:05 XM"],
+        ["5 Foo 2023"],
+        ["2024-05-07T25:00:00+02:00"],
+        ["2024-05-07+02:00"],
+        ["0x146d", "0x22ad"],
         ["2021/1/5 x", "21/12/2021"],
         ["Foo 12, 2020"],
         ["12:30", "1/2/2020 25:00"],
@@ -112,6 +163,10 @@ def test_dates(texts, dates):
 )
 def test_others_are_no_numbers(texts):
     assert reading_of(arrow.strings(texts)) is None
+
+
+def test_times_of_day_in_two_halves():
+    assert numbers(["7:05 PM", "12:30 am", "12:00:01.5 p.m."]) == [68_700, 1800, 43_201.5]
 
 
 def test_a_column_is_read_as_it_was_at_first():
@@ -391,3 +446,202 @@ def test_dates_among_numbers_are_missing_but_dates_for_numbers_an_error():
     np.testing.assert_array_equal(found[0], found[2])
     with pytest.raises(TableError, match=r"held numbers .* but now holds dates"):
         model.predict_proba(pd.DataFrame({"x": ["2020-05-06"]}))
+
+
+# Dots that separate thousands
+
+
+def thousands(numbers):
+    return [f"{n:,}".replace(",", ".") for n in numbers]
+
+
+SALES = np.random.default_rng(3).lognormal(7, 1.5, 300).round().astype(int).clip(1, 999_999)
+LARGE = np.where(SALES > 1200, "large", "small")
+
+
+def written_as(rows, tmp_path, name):
+    """Write rows to a file, or return them as a frame if `name` is empty."""
+    path = tmp_path / name
+    if name.endswith("csv"):
+        pd.DataFrame(rows).to_csv(path, sep="," if name == "quoted.csv" else ";", index=False)
+    elif name.endswith("parquet"):
+        pd.DataFrame(rows).to_parquet(path)
+    elif name.endswith("jsonl"):
+        pd.DataFrame(rows).to_json(path, orient="records", lines=True)
+    elif name.endswith("sqlite"):
+        with sqlite3.connect(path) as database:
+            pd.DataFrame(rows).to_sql("t", database, index=False, if_exists="replace")
+    return path if name else pd.DataFrame(rows)
+
+
+ALL_FORMATS = ["t.csv", "quoted.csv", "t.parquet", "t.jsonl", "t.sqlite", ""]
+
+
+@pytest.mark.parametrize("name", ALL_FORMATS)
+@pytest.mark.parametrize("commas", [True, False])
+def test_whole_numbers_with_dots_for_thousands(tmp_path, name, commas):
+    rows = {"sales": thousands(SALES), "price": [f"{n % 90},{n % 100:02}" for n in SALES]}
+    if not commas:
+        del rows["price"]
+    if not commas and name == "quoted.csv":
+        name = "t.csv"
+    model = TableClassifier(calibrate=False).fit(
+        written_as(rows | {"y": LARGE}, tmp_path, name), target="y"
+    )
+    column = next(c for c in model.plan_.columns if c.name == "sales")
+    assert (column.kind, column.written) == ("number", "decimal commas")
+    plain = TableClassifier(calibrate=False).fit(pd.DataFrame(rows | {"sales": SALES}), LARGE)
+    p = model.predict_proba(written_as(rows, tmp_path, name))
+    np.testing.assert_array_equal(
+        p, plain.predict_proba(written_as(rows | {"sales": SALES}, tmp_path, ""))
+    )
+    for i in (0, 7, int(SALES.argmin()), int(SALES.argmax())):
+        alone = {key: values[i : i + 1] for key, values in rows.items()}
+        np.testing.assert_array_equal(
+            model.predict_proba(written_as(alone, tmp_path, name))[0], p[i]
+        )
+
+
+def test_dots_for_thousands_everywhere_beside_decimal_commas():
+    rows = pa.table({"sales": ["2.954", "12.340", "1.000"] * 9, "price": ["1,5", "2,25", "3"] * 9})
+    assert [column.written for column in look(rows).columns] == ["decimal commas"] * 2
+    (alone,) = look(rows.select(["sales"])).columns
+    assert alone.written == ""
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["2.954", "768", "12.34"],
+        ["0.954", "768", "12.340"],
+        ["2.954", "1768", "12.340"],
+        ["2.954", "12.340"],
+        ["768", "12"],
+        ["1.5e3", "2.954", "768"],
+    ],
+)
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+def test_other_dots_are_decimal_points(tmp_path, texts, name, recwarn):
+    rows = {"x": texts * 9, "note": ["one", "two", "three"][: len(texts)] * 9}
+    column = look(open_table(written_as(rows, tmp_path, name)).table()).columns[0]
+    assert (column.written, column.note, len(recwarn)) == ("", "", 0)
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+def test_dots_that_leave_doubt_are_told(tmp_path, name):
+    rows = {"weight": ["2", "1.250", "3", "4.500"] * 9, "y": ["a", "b"] * 18}
+    table = written_as(rows, tmp_path, name)
+    with pytest.warns(UserWarning, match=r"'weight', values such as 1.250 are read as decimals"):
+        model = TableClassifier(calibrate=False).fit(table, target="y")
+    (column,) = model.plan_.columns
+    assert column.note == "dots read as decimal points"
+    numbers = TableClassifier(calibrate=False).fit(
+        pd.DataFrame(rows | {"weight": [float(x) for x in rows["weight"]]}), target="y"
+    )
+    p = numbers.predict_proba({"weight": [1.25, 3]})
+    for texts in (["1.250", "3"], ["1.250", "3", "768", "900"]):
+        found = model.predict_proba(written_as({"weight": texts}, tmp_path, name))
+        np.testing.assert_array_equal(found[:2], p)
+
+
+def test_a_model_of_plain_numbers_reads_plain_numbers(tmp_path):
+    """The other rows of a file do not turn 2.954 into a number of thousands."""
+    rows = {"x": np.round(np.random.default_rng(0).normal(5, 2, 100), 3), "y": ["a", "b"] * 50}
+    model = TableClassifier(calibrate=False).fit(pd.DataFrame(rows), target="y")
+    texts = {"x": ["2.954", "768", "12.340"]}
+    p = model.predict_proba({"x": [2.954, 768, 12.34]})
+    for name in ALL_FORMATS:
+        np.testing.assert_array_equal(model.predict_proba(written_as(texts, tmp_path, name)), p)
+
+
+def test_long_files_are_looked_at_for_dots(tmp_path):
+    lines = [f"{text};{i}" for i, text in enumerate(thousands(SALES) * 2500)]
+    (tmp_path / "t.csv").write_text("\n".join(["sales;n", *lines]))
+    assert (tmp_path / "t.csv").stat().st_size > 4 << 20
+    source = open_table(tmp_path / "t.csv")
+    assert [str(kind) for kind in source.schema.types] == ["string", "int64"]
+
+
+# Forms that are the same in every format
+
+START, STEP = datetime.datetime(2023, 1, 1, 3, 26), datetime.timedelta(hours=55)
+MOMENTS = [START + i * STEP for i in range(120)]
+ZONE = datetime.timezone(datetime.timedelta(hours=2))
+GERMAN = ["Jan", "Feb", "Mär", "Apr", "Mai", "Jun", "Jul", "Aug", "Sep", "Okt", "Nov", "Dez"]
+OTHERS = {
+    "offsets": [m.replace(tzinfo=ZONE).isoformat() for m in MOMENTS],
+    "short offsets": [f"{m:%Y-%m-%dT%H:%M:%S}+0200" for m in MOMENTS],
+    "parts of seconds": [f"{m:%Y-%m-%dT%H:%M:%S}.250+02:00" for m in MOMENTS],
+    "logging": [f"{m:%Y-%m-%d %H:%M:%S},123" for m in MOMENTS],
+    "Apache": [f"{m:%d/%b/%Y:%H:%M:%S} +0000" for m in MOMENTS],
+    "halves": [f"{m:%I:%M %p}".lstrip("0") for m in MOMENTS],
+    "weekdays": [f"{m:%A, %d %B %Y}" for m in MOMENTS],
+    "mail": [f"{m:%a, %d %b %Y %H:%M:%S} +0100" for m in MOMENTS],
+    "German": [f"{m.day:02}. {GERMAN[m.month - 1]} {m.year}" for m in MOMENTS],
+    "months": [f"{m:%m/%Y}" for m in MOMENTS],
+    "minus": [f"{i - 60}".replace("-", "\u2212") for i in range(120)],
+    "SAP": [f"{i},50{'-' if i % 3 else ''}" for i in range(120)],
+    "kg": [f"{i / 7:.1f} kg" for i in range(120)],
+    "k.A.": [f"{i / 7:.2f}" if i % 3 else "k. A." if i % 2 else "k.A." for i in range(120)],
+}
+
+
+@pytest.mark.parametrize("form", OTHERS)
+def test_other_forms_are_the_same_in_every_format(form, tmp_path):
+    rows = {"x": OTHERS[form], "n": list(range(120))}
+    names = [name for name in ALL_FORMATS if name != "quoted.csv"]
+    tables = [written_as(rows, tmp_path, name) for name in names]
+    models = [TableClassifier(calibrate=False).fit(table, ["a", "b"] * 60) for table in tables]
+
+    def values(model, table):
+        return model._matrix(model._opened(table).table()).columns[0]
+
+    expected = values(models[0], tables[0])
+    assert len(np.unique(expected)) > 8
+    for model in models:
+        assert model.plan_.used[0].kind == "number"
+        for table in tables:
+            np.testing.assert_array_equal(values(model, table), expected)
+        for i in (3, 90):
+            alone = {key: column[i : i + 1] for key, column in rows.items()}
+            for name in names:
+                found = values(model, written_as(alone, tmp_path, f"one-{name}" if name else ""))
+                np.testing.assert_array_equal(found, expected[[i]])
+
+
+def test_offsets_are_shown_on_the_clocks_of_the_model():
+    moments = pd.Series(pd.date_range("2024-03-30", periods=100, freq="h", tz="Europe/Berlin"))
+    model = TableClassifier(calibrate=False).fit(pd.DataFrame({"x": moments}), ["a", "b"] * 50)
+    column = model.plan_.used[0]
+    texts = ["2024-03-31T00:30:00+00:00", "2024-03-31T02:30:00-04:00", "2024-03-31 08:30", ""]
+    found = as_numbers(arrow.strings(texts), "x", column.type, column.written, column.unit)
+    assert found[:3] == pytest.approx([days(2024, 3, 31, 1, 30), *[days(2024, 3, 31, 8, 30)] * 2])
+    assert np.isnan(found[3])
+
+
+def test_numbers_of_another_unit_are_refused():
+    rows = {"x": [f"{i} g" for i in range(100)]}
+    model = TableClassifier(calibrate=False).fit(rows, ["a", "b"] * 50)
+    (column,) = model.plan_.columns
+    assert column.note == "numbers in g"
+    expected = model.predict_proba({"x": ["5 g", "7 g"]})
+    np.testing.assert_array_equal(model.predict_proba({"x": ["5", "7g"]}), expected)
+    for other in ("5 kg", "5 mg", "5 lb"):
+        with pytest.raises(TableError, match=f"holds text \\('{other}'\\)"):
+            model.predict_proba({"x": [other, "7 g"]})
+
+
+@pytest.mark.parametrize("name", [name for name in ALL_FORMATS if name != "quoted.csv"])
+def test_codes_with_a_base_are_categories_in_every_format(tmp_path, name):
+    rows = {"code": ["0x146d", "0x22", "0b11", "7"] * 30, "n": list(range(120))}
+    table = written_as(rows, tmp_path, name)
+    model = TableClassifier(calibrate=False).fit(table, ["a", "b", "b", "a"] * 30)
+    assert {c.name: c.kind for c in model.plan_.columns}["code"] == "category"
+    p = model.predict_proba(table)
+    alone = {"code": ["7"], "n": [3]}
+    np.testing.assert_array_equal(model.predict_proba(written_as(alone, tmp_path, name))[0], p[3])
+    numbers = TableClassifier(calibrate=False).fit(
+        {"code": [i * i for i in range(40)]}, ["a", "b"] * 20
+    )
+    with pytest.raises(TableError, match="'0x22'"):
+        numbers.predict(written_as({"code": ["0x22", "0x7"]}, tmp_path, name))

@@ -18,62 +18,98 @@ from genus.arrays import arrow
 
 POINT, COMMA = "decimal points", "decimal commas"
 DAY_FIRST, MONTH_FIRST, NAMED = "day first", "month first", "months by name"
-ISO, YEAR_MONTH = "dates", "years and months"
+ISO, YEAR_MONTH, MONTH_YEAR = "dates", "years and months", "months and years"
 TIMES = "times of day"
+IN = " in "  # before the unit that follows all numbers
 PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$", re.ASCII)
-CLOCK = (
-    r"(?:[T ]+(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d(?:\.\d{1,6})?))?"
-    r"\s*(?P<half>[AaPp][Mm])?)?Z?$"
-)
+GROUPED = re.compile(r"[+-]?([1-9]\d{0,2}(\.\d{3})?|0)$", re.ASCII)  # dots may be for thousands
+LETTERS = "[A-Za-zÀ-ÿ]"
+SECOND = r"(?::(?P<second>\d\d(?:[.,]\d{1,6})?))?"
+HALF = r"\s*(?P<half>[AaPp]\.?[Mm]\.?)?"
+ZONE = r"(?:Z| ?(?:UTC|GMT)| ?(?P<zone>[+-]\d\d(?::?\d\d)?))"  # 10:00-12:00 may be an interval:
+SPACED_ZONE = r"(?:Z| (?:UTC|GMT)| (?P<zone>[+-]\d\d:?\d\d))"
+CLOCK = rf"(?:(?:,? +|T|:)(?P<hour>\d{{1,2}}):(?P<minute>\d\d){SECOND}{HALF}{SPACED_ZONE}?)?Z?$"
+# the first two letters of a weekday in English, German or French, and what follows them
+WEEKDAY = rf"(?:(?i:mo|tu|we|th|fr|sa|su|di|mi|do|so|lu|ma|me|je|ve){LETTERS}{{0,8}}[.,]* +)?"
 SLASHED = re.compile(
     r"(?P<first>\d{1,2})[/.-](?P<second_number>\d{1,2})[/.-](?P<year>\d{4}|\d{2})" + CLOCK
 )
 MONTH_NAME = re.compile(
-    r"(?P<month>[A-Za-z]{3,9})\.? +(?P<day>\d{1,2})(?:st|nd|rd|th)?,? +(?P<year>\d{4})" + CLOCK
+    rf"{WEEKDAY}(?P<month>{LETTERS}{{3,9}})\.? +(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?"
+    rf" +(?P<year>\d{{4}}){CLOCK}"
 )
 DAY_NAME = re.compile(
-    r"(?P<day>\d{1,2})\.?[ -](?P<month>[A-Za-z]{3,9})\.?[ -](?P<year>\d{4}|\d{2})" + CLOCK
+    rf"{WEEKDAY}(?P<day>\d{{1,2}})(?:\.|st|nd|rd|th|er)?[ /-](?P<month>{LETTERS}{{3,9}})\.?"
+    rf"[ /-](?P<year>\d{{4}}|\d{{2}}){CLOCK}"
 )
-TIME = re.compile(  # as DuckDB reads times in CSV files
-    r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d(?:\.\d{1,6})?))?(?P<half>)$"
-)
+TIME = re.compile(rf"(?P<hour>\d{{1,2}}):(?P<minute>\d\d){SECOND}{HALF}$")
 DURATION = re.compile(  # as genus writes durations
     r"(?P<sign>-?)(?P<hour>\d+):(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d(?:\.\d{1,6})?))?$"
 )
-ISO_DATE = re.compile(r"\d{4}(-\d\d-\d\d|/\d\d/\d\d)([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?Z?)?$")
-ISO_MONTH = re.compile(r"[12]\d{3}[-/](0[1-9]|1[0-2])$")
-MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-MONTH = re.compile(
-    r"^(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|january|february|march|april|june|july"
-    r"|august|sept|september|october|november|december)$"
+ISO_DATE = re.compile(
+    rf"\d{{4}}(-\d\d-\d\d|/\d\d/\d\d)([T ]\d\d:\d\d(:\d\d([.,]\d{{1,6}})?)?{ZONE}?)?$"
 )
+ZONED = rf"(?P<time>:\d\d(?:[.,]\d+)?{HALF}){ZONE}$"  # the end of a text with a time zone
+ISO_MONTH = re.compile(r"[12]\d{3}[-/](0[1-9]|1[0-2])$")
+MONTH_FIRST_YEAR = re.compile(r"(?P<month>0?[1-9]|1[0-2])/(?P<year>[12]\d{3})$")
+MONTHS = {  # in English, German and French
+    name: i
+    for i, names in enumerate(
+        (
+            "jan january januar jän jänner janv janvier",
+            "feb february februar fév févr février fevr fevrier",
+            "mar march mär märz mrz mars",
+            "apr april avr avril",
+            "may mai",
+            "jun june juni juin",
+            "jul july juli juil juillet",
+            "aug august août aout",
+            "sep sept september septembre",
+            "oct october okt oktober octobre",
+            "nov november novembre",
+            "dec december dez dezember déc décembre decembre",
+        ),
+        start=1,
+    )
+    for name in names.split()
+}
+SPACE = "[ \u00a0\u202f]*"
+UNIT = re.compile(
+    rf"[0-9]{SPACE}(?P<unit>°?[^\W\d_]{{0,8}}(/[^\W\d_]{{1,8}})?\.?)$"
+)  # kg, °C, km/h
 SCALES = {"%": 0.01, "k": 1e3, "m": 1e6, "b": 1e9}
 CURRENCIES = ("$", "€", "£", "¥", "AUD", "CAD", "CHF", "CNY", "CZK", "DKK", "EUR", "GBP", "INR",
               "JPY", "NOK", "PLN", "SEK", "USD")  # fmt: skip
 MONEY = "|".join(map(re.escape, CURRENCIES))
 SPACES = "' \u2019\u00a0\u202f"  # beside comma or point, what separates thousands
+GLANCE = 1000  # values that are looked at first
+MANY_DOTS = 20  # of all-distinct decimals, one in ten ends with 0, which is not written
+FURTHER = 10  # factor between numbers without dots and decimals, if the dots are for thousands
 CENTURY = 69  # two-digit years from here on belong to the previous century, as in POSIX
 
 
 def written(thousands: str, decimal: str) -> re.Pattern[str]:
     """Return a pattern for numbers with signs, units and brackets, given the separators."""
-    digits = rf"([1-9]\d{{0,2}}([{thousands}{SPACES}]\d{{3}})+|\d+)?({decimal}\d+)?"
-    money, gap = f"(?:{MONEY})", "[\\s\u00a0\u202f]*"
-    return re.compile(
-        rf"(\({gap})?[+-]?{gap}{money}?{gap}[+-]?{digits}{gap}{money}?{gap}[%kKmMbB]?({gap}\))?$"
-    )
+    whole = rf"([1-9]\d{{0,2}}([{thousands}{SPACES}]\d{{3}})+|\d+)?"
+    money, gap, sign = f"(?:{MONEY})", "[\\s\u00a0\u202f]*", "[+\u2212-]"
+    before = rf"(\({gap})?{sign}?{gap}{money}?{gap}{sign}?{whole}({decimal}\d+)?"
+    after = rf"{gap}{money}?{gap}[%kKmMbB]?({gap}\))?"
+    minus_last = rf"{money}?{gap}{whole}{decimal}\d+-{gap}{money}?"  # as SAP writes
+    return re.compile(rf"({before}{after}|{minus_last})$")
 
 
 NUMBERS = {POINT: written(",", r"\."), COMMA: written(".", ",")}
 # Forms of text, the most special first. A column is read in one of them, or in a few if all fit.
-FORMS = (PLAIN, *NUMBERS.values(), SLASHED, MONTH_NAME, DAY_NAME, ISO_DATE, ISO_MONTH, TIME)
-DATES = (DAY_FIRST, MONTH_FIRST, NAMED, ISO, YEAR_MONTH)
+FORMS = (PLAIN, *NUMBERS.values(), SLASHED, MONTH_NAME, DAY_NAME, ISO_DATE, ISO_MONTH,
+         MONTH_FIRST_YEAR, TIME)  # fmt: skip
+DATES = (DAY_FIRST, MONTH_FIRST, NAMED, ISO, YEAR_MONTH, MONTH_YEAR)
 UNITS = dict.fromkeys(DATES, "days") | {TIMES: "seconds"}
 NOTES = {
     COMMA: "with decimal commas",
     POINT: "numbers with signs and units",
     ISO: "dates, counted as days",
     YEAR_MONTH: "years and months, counted as days",
+    MONTH_YEAR: "months and years, counted as days",
     TIMES: "times of day, counted as seconds",
     DAY_FIRST: "dates, day first, counted as days",
     MONTH_FIRST: "dates, month first, counted as days",
@@ -85,7 +121,13 @@ def all_match(strings: Any, pattern: re.Pattern[str]) -> bool:
     """Return whether all strings match a pattern."""
     import pyarrow.compute as pc
 
-    return bool(pc.all(pc.match_substring_regex(strings, f"^(?:{pattern.pattern})")).as_py())
+    form = f"^(?:{pattern.pattern})"
+    return all(pc.all(pc.match_substring_regex(s, form)).as_py() for s in first_and_all(strings))
+
+
+def first_and_all(strings: Any) -> tuple[Any, ...]:
+    """Return the first strings, which often suffice to decide, and all strings."""
+    return (strings[:GLANCE], strings) if len(strings) > GLANCE else (strings,)
 
 
 def matching(strings: Any, pattern: re.Pattern[str]) -> Any:
@@ -97,10 +139,36 @@ def matching(strings: Any, pattern: re.Pattern[str]) -> Any:
     return strings.filter(pc.and_(has_digits, fits))
 
 
-def reading_of(strings: Any) -> str | None:
+def are_thousands(strings: Any, commas: bool = False) -> bool | None:
+    """Return whether dots in plain numbers separate thousands, None if it is not clear.
+
+    Each dot stands before three digits. If other columns have decimal `commas`, the dots separate
+    thousands. Otherwise some numbers must be whole, and seem far too large beside the decimals.
+
+    >>> are_thousands(arrow.strings(["2.954", "768", "12.340"]))
+    True
+    >>> are_thousands(arrow.strings(["2.954", "3", "12.340"]))
+    >>> are_thousands(arrow.strings(["2.954", "768", "12.34"]))
+    False
+    """
+    import pyarrow.compute as pc
+
+    has_dot = pc.match_substring(strings, ".")
+    if not (pc.any(has_dot).as_py() and all_match(strings, GROUPED)):
+        return False
+    decimals, whole = strings.filter(has_dot), strings.filter(pc.invert(has_dot))
+    if commas or len(whole) == 0:
+        return commas
+    small, large = (np.median(np.abs(arrow.plain(read(s, ""), 0))) for s in (decimals, whole))
+    keeps_zeros = len(decimals) >= MANY_DOTS or pc.any(pc.ends_with(decimals, "0")).as_py()
+    return True if keeps_zeros and large >= FURTHER * small else None
+
+
+def reading_of(strings: Any, commas: bool = False) -> str | None:
     """Return how to read trimmed, non-null strings as numbers, dates or times of day.
 
-    Return "" for plain numbers, and None if the strings are none of these.
+    Return "" for plain numbers, and None if the strings are none of these. `commas` says whether
+    other columns of the table have decimal commas.
 
     >>> reading_of(arrow.strings(["$1,357.72", "(12)", "1.4k"]))
     'decimal points'
@@ -113,7 +181,7 @@ def reading_of(strings: Any) -> str | None:
     if len(strings) == 0:
         return None
     if all_match(strings, PLAIN):
-        return ""
+        return COMMA if are_thousands(strings, commas) else ""
     has_digits = pc.all(pc.match_substring_regex(strings, r"\d")).as_py()
     for how, pattern in NUMBERS.items():
         if has_digits and all_match(strings, pattern):
@@ -121,7 +189,35 @@ def reading_of(strings: Any) -> str | None:
     for how in UNITS:
         if is_read_by(strings, how) and (how != DAY_FIRST or not is_month_first(strings)):
             return how
+    unit = common_unit(strings)
+    if unit:
+        bare = reading_of(without(strings, unit), commas)
+        if bare in ("", *NUMBERS):
+            return (bare or POINT) + IN + unit
     return None
+
+
+def common_unit(strings: Any) -> str:
+    """Return the unit that follows the numbers in all strings, "" if there is none.
+
+    >>> common_unit(arrow.strings(["145.0 kg", "98 kg"]))
+    'kg'
+    >>> common_unit(arrow.strings(["145.0 kg", "98 g"]))
+    ''
+    """
+    import pyarrow.compute as pc
+
+    found = UNIT.search(strings[0].as_py())
+    unit = found["unit"] if found else ""
+    return unit if unit and pc.all(pc.ends_with(strings, unit)).as_py() else ""
+
+
+def without(strings: Any, unit: str) -> Any:
+    """Return strings without the unit that follows their numbers."""
+    import pyarrow.compute as pc
+
+    ends = rf"([0-9]){SPACE}{re.escape(unit)}$"
+    return pc.replace_substring_regex(strings, ends, r"\1")
 
 
 def are_readable(strings: Iterable[str]) -> list[bool]:
@@ -154,7 +250,8 @@ def is_month_first(strings: Any) -> bool:
 def is_read_by(strings: Any, how: str) -> bool:
     """Return whether all strings can be read in the way `how`."""
     try:
-        read(strings, how)
+        for some in first_and_all(strings):
+            read(some, how)
     except ValueError:
         return False
     return True
@@ -168,20 +265,15 @@ def read(strings: Any, how: str) -> Any:
     """
     import pyarrow as pa
 
+    if IN in how:
+        bare, _, unit = how.partition(IN)
+        return read(without(strings, unit), bare)
     if how in NUMBERS:
         return read_numbers(strings, how)
     if how == TIMES:
         return read_times(strings)
     if how in (ISO, YEAR_MONTH):
-        import pyarrow.compute as pc
-
-        if not all_match(strings.drop_null(), ISO_DATE if how == ISO else ISO_MONTH):
-            raise ValueError("these are not dates")
-        strings = pc.replace_substring(pc.utf8_rtrim(strings, "Z"), "/", "-")
-        if how == YEAR_MONTH:
-            strings = pc.replace_substring_regex(strings, "$", "-01")
-        moments = strings.cast(pa.timestamp("us")).cast(pa.int64())
-        return pc.divide(moments.cast(pa.float64(), safe=False), 86_400e6)
+        return read_iso(strings, how)
     if how in DATES:
         return read_dates(strings, how)
     return strings.cast(pa.float64())
@@ -195,6 +287,9 @@ def read_each(strings: Any, how: str) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if IN in how:
+        bare, _, unit = how.partition(IN)
+        return read_each(without(strings, unit), bare)
     forms = [(how, NUMBERS[how]), ("", PLAIN)] if how in NUMBERS else []
     if how in DATES:
         forms = [(ISO, ISO_DATE), (NAMED, DAY_NAME), (NAMED, MONTH_NAME)]
@@ -214,6 +309,27 @@ def read_each(strings: Any, how: str) -> Any:
     return pa.array(numbers)
 
 
+def read_iso(strings: Any, how: str) -> Any:
+    """Parse dates that begin with the year; those with an offset from UTC are read in UTC."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not all_match(strings.drop_null(), ISO_DATE if how == ISO else ISO_MONTH):
+        raise ValueError("these are not dates")
+    strings = pc.replace_substring(strings, "/", "-")
+    if how == YEAR_MONTH:
+        strings = pc.replace_substring_regex(strings, "$", "-01")
+    try:
+        micros = pc.utf8_rtrim(strings, "Z").cast(pa.timestamp("us")).cast(pa.int64())
+    except pa.ArrowInvalid:  # some have offsets, or commas before the fractions of seconds
+        bare = pc.utf8_rtrim_whitespace(pc.replace_substring_regex(strings, ZONED, r"\1"))
+        local = pc.replace_substring(bare, ",", ".").cast(pa.timestamp("us")).cast(pa.int64())
+        zones = pc.fill_null(pc.struct_field(pc.extract_regex(strings, ZONED), "zone"), "")
+        offsets = np.round(offsets_in(zones) * 86_400e6).astype(np.int64)
+        micros = pc.subtract(local, arrow.numbers(offsets))
+    return pc.divide(micros.cast(pa.float64(), safe=False), 86_400e6)
+
+
 def read_numbers(strings: Any, how: str) -> Any:
     """Parse numbers with separators, currencies, %, k, M or B; brackets mean a negative number."""
     import pyarrow as pa
@@ -222,19 +338,21 @@ def read_numbers(strings: Any, how: str) -> Any:
     if not all_match(strings.drop_null(), NUMBERS[how]):
         raise ValueError("these are not numbers")
     strings = pc.replace_substring_regex(strings, MONEY, "")
+    strings = pc.replace_substring(strings, "\u2212", "-")
     bare = pc.replace_substring_regex(strings, rf"[\s{SPACES}()%kKmMbB+]", "")
     if how == COMMA:
         bare = pc.replace_substring(bare, ".", "")
         bare = pc.replace_substring(bare, ",", ".")
     else:
         bare = pc.replace_substring(bare, ",", "")
-    numbers = bare.cast(pa.float64())
+    is_last = pc.ends_with(bare, "-")
+    numbers = pc.utf8_rtrim(bare, "-").cast(pa.float64())
     lower = pc.utf8_lower(strings)
     for unit, scale in SCALES.items():
         has = pc.match_substring(lower, unit)
         if pc.any(has).as_py():
             numbers = pc.if_else(has, pc.multiply(numbers, scale), numbers)
-    negative = pc.match_substring(strings, "(")
+    negative = pc.or_(pc.match_substring(strings, "("), is_last)
     if pc.any(negative).as_py():
         numbers = pc.if_else(negative, pc.negate(numbers), numbers)
     return numbers
@@ -244,7 +362,11 @@ def read_dates(strings: Any, how: str) -> Any:
     """Parse dates in the way `how`, with the time of day if given; null becomes NaN."""
     there = np.asarray(strings.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
     own = strings.drop_null()
-    if how == NAMED:
+    if how == MONTH_YEAR:
+        parts = extracted(own, MONTH_FIRST_YEAR)
+        month = numbers_in(parts["month"])
+        day = np.ones(len(month))
+    elif how == NAMED:
         day_first = all_match(own, DAY_NAME)
         parts = extracted(own, DAY_NAME if day_first else MONTH_NAME)
         month = month_numbers(parts["month"])
@@ -256,7 +378,7 @@ def read_dates(strings: Any, how: str) -> Any:
     year = numbers_in(parts["year"])
     year = np.where(year < 100, year + np.where(year < CENTURY, 2000, 1900), year)
     days = np.full(len(there), np.nan)
-    days[there] = days_of(year, month, day) + time_of(parts)
+    days[there] = days_of(year, month, day) + (time_of(parts) if "hour" in parts else 0)
     return arrow.numbers(days)
 
 
@@ -315,15 +437,14 @@ def numbers_in(strings: Any) -> NDArray[Any]:
 
 
 def month_numbers(names: Any) -> NDArray[Any]:
-    """Return the month numbers (1 to 12) for English names; raise ValueError for other names."""
+    """Return the month numbers (1 to 12) for names; raise ValueError for names of no month."""
     import pyarrow.compute as pc
 
     lower = pc.utf8_lower(names)
-    if not all_match(lower, MONTH):
+    at = pc.index_in(lower, value_set=arrow.strings(list(MONTHS)).cast(lower.type))
+    if at.null_count:
         raise ValueError("these are not months")
-    short = pc.utf8_slice_codeunits(lower, 0, 3)
-    at = pc.index_in(short, value_set=arrow.strings(MONTHS).cast(short.type))
-    return np.asarray(at.to_numpy(zero_copy_only=False), dtype=np.float64) + 1
+    return np.array(list(MONTHS.values()), dtype=np.float64)[arrow.plain(at, 0)]
 
 
 def days_of(year: NDArray[Any], month: NDArray[Any], day: NDArray[Any]) -> NDArray[np.float64]:
@@ -338,16 +459,42 @@ def days_of(year: NDArray[Any], month: NDArray[Any], day: NDArray[Any]) -> NDArr
 
 
 def time_of(parts: dict[str, Any]) -> NDArray[np.float64]:
-    """Return the time of day as a fraction of a day; raise ValueError for times such as 12:60."""
+    """Return the time of day, in UTC if there is an offset, as a fraction of a day.
+
+    Raises ValueError for times such as 12:60.
+    """
     import pyarrow.compute as pc
 
-    hour, minute, second = (numbers_in(parts[name]) for name in ("hour", "minute", "second"))
-    half = pc.utf8_lower(parts["half"])
-    late, early = (
-        np.asarray(pc.equal(half, mark).to_numpy(zero_copy_only=False)) for mark in ("pm", "am")
-    )
-    hour = np.where(late & (hour < 12), hour + 12, np.where(early & (hour == 12), 0, hour))
+    point = pc.replace_substring(parts["second"], ",", ".")
+    hour, minute, second = map(numbers_in, (parts["hour"], parts["minute"], point))
+    if occurs(parts["half"]):
+        half = pc.utf8_lower(parts["half"])
+        late, early = (
+            np.asarray(pc.starts_with(half, mark).to_numpy(zero_copy_only=False)) for mark in "pa"
+        )
+        hour = np.where(late & (hour < 12), hour + 12, np.where(early & (hour == 12), 0, hour))
     over = (hour > 24) | ((hour == 24) & (minute + second > 0))  # 24:00 is the end of a day
     if (over | (minute > 59) | (second >= 61)).any():
         raise ValueError("there is no such time")
-    return (hour + minute / 60 + second / 3600) / 24
+    time = (hour + minute / 60 + second / 3600) / 24
+    return time - offsets_in(parts["zone"]) if occurs(parts.get("zone")) else time
+
+
+def occurs(strings: Any) -> bool:
+    """Return whether some strings are not empty; None is no strings."""
+    import pyarrow.compute as pc
+
+    return strings is not None and bool(pc.any(pc.not_equal(strings, "")).as_py())
+
+
+def offsets_in(zones: Any) -> NDArray[np.float64]:
+    """Return offsets from UTC, such as +02:00, +0200 and +02, as fractions of a day.
+
+    >>> offsets_in(arrow.strings(["+02:00", "-0030", "+02", ""])) * 24
+    array([ 2. , -0.5,  2. ,  0. ])
+    """
+    import pyarrow.compute as pc
+
+    whole = pc.replace_substring_regex(zones, r"^(.\d\d)$", r"\100")
+    numbers = numbers_in(pc.replace_substring(whole, ":", ""))
+    return (np.trunc(numbers / 100) * 60 + np.fmod(numbers, 100)) / 1440

@@ -24,17 +24,24 @@ from genus.solve.grid import Grid, dyadic_edges
 from genus.table import calendar
 from genus.table.categories import NUMBER, plain
 from genus.table.numerals import (
+    COMMA,
     DURATION,
     FORMS,
+    GLANCE,
+    IN,
     ISO,
+    MONTH_YEAR,
     NAMED,
     NOTES,
     NUMBERS,
+    PLAIN,
     TIMES,
     UNITS,
     YEAR_MONTH,
+    ZONED,
     all_match,
     are_readable,
+    are_thousands,
     currencies_in,
     matching,
     read,
@@ -51,7 +58,7 @@ CONSTANT = "holds one value only"
 NOTHING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null")  # missing values
 ERRORS = ("#N/A", "#NA", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!")  # of sheets
 # Missing numbers and dates; a column of categories has those that are not in NOTHING as values.
-MARKS = (*NOTHING, *ERRORS, "<NA>", "None", "none", "n.a.", "-", "--", ".",
+MARKS = (*NOTHING, *ERRORS, "<NA>", "None", "none", "n.a.", "k.A.", "k. A.", "-", "--", ".",
          *(f"{sign}{name}" for name in ("inf", "Inf", "INF", "infinity", "Infinity")
            for sign in ("", "+", "-")))  # fmt: skip
 AS_MISSING = "read as missing"
@@ -66,7 +73,6 @@ MOST_WORDS = 1 << 21  # words, or pairs of words, times classes: about 800 bytes
 BITS = 18  # of the hash buckets for columns with more words
 MOST_READ = 20_000  # texts from which the number of words is estimated
 MANY_ROWS = 10_000_000  # assumed length of a table of unknown length
-GLANCE = 1000  # values that are looked at first
 FEW = 0.1  # largest share of texts in a column of numbers
 HALF = 0.5  # the same if the user has chosen a family of numbers
 ENOUGH = 20  # fewest rows for which all-distinct values count as row identifiers
@@ -147,7 +153,7 @@ class Column:
                 f"Column {self.name!r} holds {held[0]} in one model and {held[1]} in the other. "
                 "Convert the column in one of the tables, and fit again."
             )
-        clear = {ISO, NAMED, YEAR_MONTH, TIMES} if self.unit else set()
+        clear = {ISO, NAMED, YEAR_MONTH, MONTH_YEAR, TIMES} if self.unit else set()
         written = {self.written, other.written} - {"", *clear}
         if len(written) > 1:
             raise ValueError(
@@ -299,6 +305,7 @@ def look(
             alone = " Give one name at a time." if "," in name else ""
             hint = labels.meant(name, table.column_names)
             raise TableError(f"There is no column {name!r}.{alone} {hint}The columns are {shown}.")
+    commas = has_commas(table)
     seen = []
     for name in table.column_names:
         if name == target:
@@ -307,7 +314,7 @@ def look(
             kind = str(table.schema.field(name).type)
             seen.append(unread(name, kind, "left out on request"))
             continue
-        seen.append(looked_at(name, table.column(name), kinds.get(name)))
+        seen.append(looked_at(name, table.column(name), kinds.get(name), commas))
         for one in parts_of(seen[-1], y):
             if one.column.name in ignored:
                 left_out = replace(one.column, kind="", note="left out on request")
@@ -319,6 +326,12 @@ def look(
         for column in cut_into_cells(seen, classes)
     ]
     return Plan(tuple(columns), target)
+
+
+def has_commas(table: Any) -> bool:
+    """Return whether some numbers at the beginning of a table have decimal commas."""
+    first = [c[:GLANCE].drop_null() for c in table.columns if arrow.is_text(c.type)]
+    return any((reading_of(unmarked(texts)) or "").startswith(COMMA) for texts in first)
 
 
 def bounded(column: Column, values: Any, classes: int, total: int | None) -> Column:
@@ -373,8 +386,12 @@ def unread(name: str, type: str, note: str, unseen: bool = False) -> Seen:
     return Seen(Column(name, "", type, note, unseen=unseen))
 
 
-def looked_at(name: str, values: Any, asked: str | None) -> Seen:
-    """Decide from some values what a column holds; `asked` is the kind that the user chose."""
+def looked_at(name: str, values: Any, asked: str | None, commas: bool = False) -> Seen:
+    """Decide from some values what a column holds.
+
+    `asked` is the kind that the user chose. `commas` says whether other columns have decimal
+    commas.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.types as pt
@@ -394,7 +411,7 @@ def looked_at(name: str, values: Any, asked: str | None) -> Seen:
     if odd or pt.is_interval(type) or pt.is_fixed_size_binary(type):
         return unread(name, told, f"holds {told}, which cannot be used")
     if kind == "":
-        kind, note = kind_and_note(there)
+        kind, note = kind_and_note(there, commas)
     if kind == "":
         return unread(name, told, note)
     distinct = pc.count_distinct(there).as_py()
@@ -410,12 +427,14 @@ def looked_at(name: str, values: Any, asked: str | None) -> Seen:
             known = {hashed(plain(v)) for v in there.cast(pa.large_string()).unique().to_pylist()}
         return Seen(Column(name, kind, told, note), tuple(sorted(known)))
     texts = unmarked(there) if arrow.is_text(type) else None
-    written = "" if texts is None else reading_of(texts)
+    written = "" if texts is None else reading_of(texts, commas)
     lenient = bool(asked)
     if texts is not None and written is None:
-        written = reading_of_most(texts, HALF if asked else FEW)
+        written = reading_of_most(texts, HALF if asked else FEW, commas)
         lenient = written is not None
     written = written or ""
+    if texts is not None and not (written or lenient) and are_thousands(texts, commas) is None:
+        note = "; ".join(filter(None, [note, unclear_dots(name, texts)]))
     every = as_numbers(values, name, "" if asked else told, written, lenient=lenient)
     unit = UNITS.get(written) or unit_of(type)
     if texts is not None and lenient:
@@ -478,8 +497,11 @@ def hashed(name: str) -> int:
     return zlib.crc32(name.encode("utf-8", "surrogatepass")) & 0xFFFF
 
 
-def kind_and_note(there: Any) -> tuple[str, str]:
-    """Return the kind of non-null values, and a note if the choice needs an explanation."""
+def kind_and_note(there: Any, commas: bool) -> tuple[str, str]:
+    """Return the kind of non-null values, and a note if the choice needs an explanation.
+
+    `commas` says whether other columns have decimal commas.
+    """
     import pyarrow.compute as pc
     import pyarrow.types as pt
 
@@ -498,14 +520,14 @@ def kind_and_note(there: Any) -> tuple[str, str]:
         return "", f"holds {type}, which cannot be used"
     distinct = pc.count_distinct(there).as_py()
     rest = unmarked(there)
-    reading = reading_of(rest)
+    reading = reading_of(rest, commas)
     if reading is None and pc.count_distinct(rest).as_py() >= ENOUGH:
-        reading = reading_of_most(rest, FEW)
+        reading = reading_of_most(rest, FEW, commas)
     if reading is not None:
         read = marks_in(there, MARKS)
         signs = currencies_in(rest) if reading in NUMBERS else []
         mixed = f"{' and '.join(signs)} mixed, without conversion" if len(signs) > 1 else ""
-        return "number", "; ".join(filter(None, [NOTES.get(reading, ""), mixed, read]))
+        return "number", "; ".join(filter(None, [note_on(reading), mixed, read]))
     words = pc.mean(pc.count_substring_regex(there, r"\S+")).as_py()
     if words >= WORDS and distinct > DISTINCT * len(there):
         return "text", ""
@@ -514,7 +536,15 @@ def kind_and_note(there: Any) -> tuple[str, str]:
     return "category", ""
 
 
-def reading_of_most(strings: Any, few: float) -> str | None:
+def note_on(reading: str) -> str:
+    """Return a note on how text is read as numbers, dates or times, "" for plain numbers."""
+    bare, _, unit = reading.partition(IN)
+    if not unit:
+        return NOTES.get(reading, "")
+    return f"{NOTES[bare]}, in {unit}" if bare == COMMA else f"numbers in {unit}"
+
+
+def reading_of_most(strings: Any, few: float, commas: bool = False) -> str | None:
     """Return how to read trimmed strings if most are numbers or dates, else None.
 
     Those that are not may be a share of `few`. Days that do not exist, such as 30 February, are
@@ -529,11 +559,11 @@ def reading_of_most(strings: Any, few: float) -> str | None:
         found = matching(strings, form)
         if len(found) < (1 - few) * len(strings):
             continue
-        reading = reading_of(found)
+        reading = reading_of(found, commas)
         if reading is None:
             is_day = [reading_of(found[i : i + 1]) is not None for i in range(len(found))]
             found = found.filter(pa.array(is_day))
-            reading = reading_of(found)
+            reading = reading_of(found, commas)
         if reading is not None and len(found) >= (1 - few) * len(strings):
             return reading
     return None
@@ -560,6 +590,18 @@ def unreadable(name: str, values: Any, numbers: Array, held: str) -> str:
         f'families={{"{name}": "categorical"}} (--family {name}=categorical).'
     )
     return f"{count} {AS_MISSING}"
+
+
+def unclear_dots(name: str, texts: Any) -> str:
+    """Warn of dots that are read as decimal points but may separate thousands; return a note."""
+    import pyarrow.compute as pc
+
+    one = texts.filter(pc.match_substring(texts, "."))[0].as_py()
+    warn(
+        f"In column {name!r}, values such as {one} are read as decimals. If the dots separate "
+        f"thousands, write them without: {one.replace('.', '')}."
+    )
+    return "dots read as decimal points"
 
 
 def is_time(type: Any) -> bool:
@@ -633,6 +675,8 @@ def as_numbers(
                 return arrow.plain(read_durations(known), np.nan)
             read = read_some if lenient else read_text
             values, found = read(known, written)
+            if zone_of(learned):
+                values = shown_in(zone_of(learned), values, known, name)
             if unit is not None:
                 refuse_other_unit(known, name, unit, UNITS.get(found, ""))
         except (pa.ArrowInvalid, ValueError) as error:
@@ -658,8 +702,7 @@ def as_numbers(
     elif pt.is_timestamp(type) or pt.is_date64(type):
         if getattr(type, "tz", None):
             values = local_times(values, zone_of(learned) or type.tz, name)
-        moments = values.cast(pa.timestamp("us"), safe=False)
-        values = pc.divide(moments.cast(pa.int64()).cast(pa.float64(), safe=False), 86_400e6)
+        values = days_in(values)
     elif pt.is_date32(type):
         values = values.cast(pa.int32()).cast(pa.float64())
     elif is_time(type):
@@ -696,6 +739,29 @@ def local_times(moments: Any, zone: str, name: str) -> Any:
         ) from None
 
 
+def days_in(moments: Any) -> Any:
+    """Convert timestamps to days since 1970."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    micros = moments.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
+    return pc.divide(micros.cast(pa.float64(), safe=False), 86_400e6)
+
+
+def shown_in(zone: str, days: Any, texts: Any, name: str) -> Any:
+    """Convert days in UTC to what clocks show in a zone, if the texts have an offset from UTC."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    zoned = pc.fill_null(pc.match_substring_regex(texts, ZONED), False)
+    zoned = pc.and_(zoned, pc.fill_null(pc.is_finite(days), False))
+    if not pc.any(zoned).as_py():
+        return days
+    micros = pc.round(pc.multiply(pc.if_else(zoned, days, 0), 86_400e6)).cast(pa.int64())
+    local = local_times(micros.cast(pa.timestamp("us", "UTC")), zone, name)
+    return pc.if_else(zoned, days_in(local), days)
+
+
 def refuse_other_unit(values: Any, name: str, unit: str, now: str) -> None:
     """Raise an error if a column's unit changed, such as from numbers to dates."""
     there = values.drop_null()
@@ -718,7 +784,7 @@ def read_text(strings: Any, written: str) -> tuple[Any, str]:
     if len(there) == 0:
         return read(strings, ""), written
     if not written:
-        found = reading_of(there)
+        found = "" if all_match(there, PLAIN) else reading_of(there)
         if found is None:
             raise ValueError("these are not numbers")
         return read(strings, found), found

@@ -15,6 +15,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from genus.arrays import arrow, labels
 from genus.arrays.options import warn
 from genus.table.read.databases import identifier
@@ -65,7 +67,12 @@ SHORT = r"^\s*\d:|^\s*\d+:\d+\s*$|\."  # times that are not written as 07:05:00
 SECOND = re.compile(r"(.*)_\d+", re.S)  # the names of columns whose name occurs before
 UNNAMED = re.compile(r"column\d+")  # names that DuckDB gives to unnamed columns
 NO_YEAR = r"^\s*\d{0,3}([^\d\s]|$)"  # dates that do not begin with a year
-FIRST_ROWS = 10_000  # in which the form of dates is checked
+FIRST_ROWS = 10_000  # in which the form of dates and numbers is checked
+# Numbers that DuckDB reads in another way than genus: dots may separate thousands, as in 2.954
+# beside 768, unless other values of the column have no three digits after the dot.
+DOTS, NO_DOTS = r"\.\d{3}\s*$", r"\d{4}|[^\d\s.+-]|\.(\d{0,2}|\d{4,})\s*$|^\s*[+-]?(0\d*)?\."
+BASES, WITH_BASE = re.compile(rb"0[xXbB][0-9a-fA-F]"), r"^\s*[+-]?0[xXbB]"  # such as 0x146d
+COMMAS = re.compile(rb'"[+-]?[\d.]*\d,\d+"')  # decimals in files whose fields end with commas
 FEW_SAMPLED = f"sample_size = {2 * FIRST_ROWS}"
 REMOTE = re.compile(r"^\s*[a-z][a-z0-9+.-]+://", re.I)
 
@@ -413,7 +420,8 @@ def from_csv(
     if not texts:
         refuse_repeated(options, paths, source.columns)
     as_text = f"read_csv({listed}{all_text(options)})"
-    odd = odd_dates(source, lambda _: re.sub(r"sample_size = -?\d+", FEW_SAMPLED, as_text))
+    first = re.sub(r"sample_size = -?\d+", FEW_SAMPLED, as_text)
+    odd = [*odd_dates(source, lambda _: first), *odd_numbers(source, paths, first)]
     if odd:
         return from_csv(name, options, paths, size, (*texts, *odd))
     return replace(
@@ -448,6 +456,39 @@ def odd_dates(source: Source, as_text: Callable[[Sequence[str]], str]) -> list[s
     dates = [f.name for f in source.schema if pt.is_timestamp(f.type) or pt.is_date(f.type)]
     first = f"(SELECT * FROM {as_text(dates)} LIMIT {FIRST_ROWS})"
     return altered_in(source.name, first, dict.fromkeys(dates, NO_YEAR))
+
+
+def odd_numbers(source: Source, paths: Sequence[str], as_text: str) -> list[str]:
+    """Return the columns of numbers that are text, or in which dots may separate thousands.
+
+    Text such as 0x146d may be a code, and is no number in other formats. Dots are looked for in
+    files of which other columns may have decimal commas. `as_text` is the table in SQL, with all
+    columns as text.
+    """
+    import pyarrow.types as pt
+
+    head = first_block(paths[0]).replace(b"\0", b"")  # of UTF-16
+    loses = {}
+    if BASES.search(head):
+        loses = {f.name: WITH_BASE for f in source.schema if pt.is_integer(f.type)}
+    if delimiter_of(paths[:1]) != "," or COMMAS.search(head):
+        decimals = [f.name for f in source.schema if pt.is_floating(f.type)]
+        if source.rows is not None:  # in memory; thousands of columns take long to read again
+            table = source.table()
+            decimals = [name for name in decimals if may_be_thousands(table.column(name))]
+        loses |= dict.fromkeys(decimals, DOTS)
+    first = f"(SELECT * FROM {as_text} LIMIT {FIRST_ROWS})"
+    odd = altered_in(source.name, first, loses)
+    dotted = [name for name in odd if loses[name] == DOTS]
+    others = altered_in(source.name, first, dict.fromkeys(dotted, NO_DOTS))
+    return [name for name in odd if name not in others]
+
+
+def may_be_thousands(numbers: Any) -> bool:
+    """Return whether numbers have at most three digits before the point and three after it."""
+    size = np.abs(arrow.plain(numbers, 0))
+    fits = (size == 0) | ((size >= 1) & (size < 1000))
+    return bool(fits.all() and np.allclose(size * 1000, np.round(size * 1000), rtol=0, atol=1e-6))
 
 
 def altered_columns(name: str, as_text: str, schema: Any) -> list[str]:
@@ -581,14 +622,19 @@ def delimiter_of(paths: Sequence[str]) -> str:
 
     DuckDB prefers the commas in 2,5;3,5 to the semicolon in the line of names above.
     """
-    import pyarrow as pa
-
     found: set[str] = set()
     for path in paths:
-        with readable(path), pa.input_stream(path, compression="detect") as file:
-            head = file.read(BLOCK).partition(b"\n")[0].decode(errors="replace")
+        head = first_block(path).partition(b"\n")[0].decode(errors="replace")
         found.update(mark for mark in DELIMITERS if mark in head)
     return found.pop() if len(found) == 1 else ""
+
+
+def first_block(path: str) -> bytes:
+    """Return the first bytes of a file, which may be compressed."""
+    import pyarrow as pa
+
+    with readable(path), pa.input_stream(path, compression="detect") as file:
+        return bytes(file.read(BLOCK))
 
 
 def csv_partitions(sql: str, options: str, paths: Sequence[str], source: Source) -> list[Partition]:
