@@ -6,6 +6,7 @@ import re
 import warnings
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -325,3 +326,15 @@ def test_a_file_that_goes_away_is_named(tmp_path, monkeypatch):
     path.unlink()
     with pytest.raises(TableError, match=r"Cannot read .*t\.csv"):
         source.table()
+
+
+def test_whole_numbers_of_any_length_are_numbers():
+    X = pd.DataFrame({"x": [i * 10**25 for i in range(60)]}, dtype=object)
+    model = TableClassifier().fit(X, np.arange(60) > 30)
+    assert model.plan_.columns[0].kind == "number"
+    assert model.predict(X).tolist() == (np.arange(60) > 30).tolist()
+
+
+def test_a_frame_without_columns_is_named_as_such():
+    with pytest.raises(TableError, match="The table of 5 rows has no columns"):
+        TableClassifier().fit(pd.DataFrame(index=range(5)), [0, 1, 1, 0, 1])

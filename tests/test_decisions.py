@@ -474,6 +474,14 @@ def test_doubtful_classes_are_noticed(odd, words):
     assert words in cautioned(y=[odd, *rows(400).y[1:]])
 
 
+def test_a_class_without_weight_is_no_reason_for_warnings():
+    frame = rows(400)
+    model = TableClassifier().fit(
+        frame.drop(columns="y"), frame.y, sample_weight=(frame.y == frame.y[0]) * 1.0
+    )
+    assert not any("leak" in told for told in model.cautions())
+
+
 def test_classes_of_one_row_are_noticed():
     assert "One class has only one row, such as 'odd'" in cautioned(y=["odd", *rows(400).y[1:]])
     assert "only one row" not in cautioned()

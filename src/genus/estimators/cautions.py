@@ -90,7 +90,7 @@ def leaks(model: Any, rows: float) -> Iterator[str]:
         if marginal is None:
             continue
         gain = marginal.gains.get(marginal.family, 0.0) + max(marginal.missing_gain, 0.0)
-        if gain >= LEAKED * entropy:
+        if entropy > 0 and gain >= LEAKED * entropy:
             yield (
                 f"Column {column.name!r} may leak the target: by itself it explains "
                 f"{100 * min(gain / entropy, 1):.0f} % of the target's entropy. If it becomes "

@@ -206,6 +206,8 @@ def from_pandas(frame: Any) -> Any:
     import pyarrow as pa
 
     names = [str(name) for name in frame.columns]
+    if not names:
+        raise TableError(f"The table of {len(frame):,} rows has no columns. Give some.")
     repeated = repeated_in(names)
     if repeated:
         raise TableError(f"Two columns are named {min(repeated)!r}. Rename one.")
@@ -235,7 +237,7 @@ def arrow_column(values: Any, name: str) -> Any:
         try:
             made = pa.chunked_array(values) if hasattr(values, "__arrow_c_stream__") else None
             return pa.array(values) if made is None else made
-        except (pa.ArrowException, TypeError, ImportError):
+        except (pa.ArrowException, TypeError, OverflowError, ImportError):
             pass
     try:
         return pa.array(values, from_pandas=True)
