@@ -366,6 +366,23 @@ def test_lines_of_a_csv_stay_as_they_are(folder, packed):
     assert pq.read_table(folder / "out.parquet").num_rows == 4
 
 
+def test_cells_that_are_added_to_lines_that_end_with_a_delimiter_are_aligned(folder):
+    """Banks export lines with a delimiter more than the line of names."""
+    rows = [f'{i},"a,{i % 3}","{"uv"[i % 2]}"' for i in range(40)]
+    Path("plain.csv").write_text("\n".join(["n,text,y", *rows, ""]))
+    Path("more.csv").write_text(",\n".join(["n,text,y", *rows, ""]).replace("y,", "y", 1))
+    Path("empty.csv").write_text('n,text,y\n1,"a,1",\n')  # an empty cell, not one more
+    done("fit", "plain.csv", "--target", "y")
+    told = done("predict", "plain.genus", "plain.csv").stdout
+    more = done("predict", "plain.genus", "more.csv").stdout
+    assert more == told
+    both = done("predict", "plain.genus", "plain.csv", "more.csv").stdout
+    assert both == told + told.partition("\n")[2]
+    (empty,) = csv.DictReader(done("predict", "plain.genus", "empty.csv").stdout.splitlines())
+    assert empty["y"] == ""
+    assert empty["prediction"] in ("u", "v")
+
+
 def test_numbers_are_added_with_the_commas_of_the_file(folder):
     lines = [f"{i};{i / 4:.2f};{'uv'[i % 3 == 0]}".replace(".", ",") for i in range(40)]
     Path("eu.csv").write_text("\n".join(["a;b;y", *lines, ""]))

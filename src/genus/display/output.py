@@ -82,7 +82,7 @@ def rows_with_lines_to(
                 "may have changed meanwhile. Copy it first, or write another format, such as "
                 "Parquet."
             )
-        return line + delimiter.encode() + cells + lines.end
+        return lines.before_more(line) + cells + lines.end
 
     def write(batch: Any) -> None:
         new = batch.select(range(first, batch.num_columns))

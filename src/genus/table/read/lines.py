@@ -6,6 +6,7 @@ read as a number. So new columns are appended to the original lines.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -64,6 +65,20 @@ class Lines:
         for path in self.paths:
             lines = islice(self.of_file(path), before, None)
             yield from (line for line in lines if line or self.columns == 1)
+
+    def before_more(self, line: bytes) -> bytes:
+        """Return a line as it is before more cells: with a delimiter at its end.
+
+        A line may end with one already, after as many cells as there are columns. DuckDB ignores
+        it, and here it is the one that separates the cells that are added.
+        """
+        mark = self.delimiter.encode()
+        if line.endswith(mark) and line.count(mark) >= self.columns:
+            quote = re.escape(self.quote.encode())
+            plain = re.sub(quote + b"[^" + quote + b"]*" + quote, b"", line) if quote else line
+            if plain.count(mark) == self.columns:
+                return line
+        return line + mark
 
     def of_file(self, path: str) -> Iterator[bytes]:
         """Yield all lines of a file; a quoted line end does not end a line."""
