@@ -875,13 +875,17 @@ def test_encodings(folder):
     text = "".join(f"{i % 5},{('Köln', 'Łódź')[i % 2]},{'uv'[i % 2]}\n" for i in range(40))
     for encoding in ("utf-16", "cp1250"):
         Path("x.csv").write_bytes(f"a,b,y\n{text}".encode(encoding))
+        Path("x2.csv").write_bytes(f"a,b,y\n{text}".encode(encoding))
         done("fit", "x.csv", "--target", "y", "--encoding", encoding)
         assert "u 50 %" in done("show", "x.genus").stdout
         told = done("predict", "x.genus", "x.csv", "--encoding", encoding).stdout
         assert "Łódź" in told
+        both = done("predict", "x.genus", "x*.csv", "--encoding", encoding).stdout
+        assert both == told + told.partition("\n")[2]
     Path("x.csv").write_bytes(b"a,b,y\n1,\x81,u\n")
     assert "--encoding" in refused("fit", "x.csv", "--target", "y", "--encoding", "cp1250")
-    assert "single files" in refused("fit", "*.csv", "--target", "y", "--encoding", "cp1250")
+    query = "SELECT * FROM 'x.csv'"
+    assert "A query" in refused("fit", query, "--target", "y", "--encoding", "cp1250")
 
 
 @pytest.mark.parametrize(

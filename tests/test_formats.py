@@ -8,6 +8,7 @@ import io
 import json
 import lzma
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -408,6 +409,44 @@ def test_cells_in_other_encodings_stay_as_they_are_written(tmp_path, encoding):
     assert told.exit_code == 0, told.output
     lines = told.stdout.splitlines()[1:]
     assert all(line.startswith(row + ",") for line, row in zip(lines, rows, strict=True))
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.txt", "t.jsonl", "unnamed"])
+@pytest.mark.parametrize("order", ["utf-16-le", "utf-16-be"])
+def test_utf_16_is_found_by_its_byte_order_mark(tmp_path, name, order):
+    rows = [{"mood": "😀☹"[h % 2], "x": h} for h in range(40)]
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    if "json" not in name:
+        text = "mood\tx\r\n" + "".join(f"{row['mood']}\t{row['x']}\r\n" for row in rows)
+    content = f"\ufeff{text}".encode(order)
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    for encoding in ("utf-8", "utf-16"):
+        assert open_table(path, encoding).table().to_pylist() == rows
+    with pytest.raises(TableError, match="is not ascii"):
+        open_table(path, "ascii")
+
+
+@pytest.mark.parametrize("short", [{0}, {20}, set(range(20, 41))], ids=["head", "one", "rest"])
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("small", [False, True])
+def test_uneven_line_ends(tmp_path, monkeypatch, short, packed, small):
+    """Two files that were joined with cat, say; no byte of a line changes."""
+    if not small:
+        monkeypatch.setattr("genus.table.read.files.SMALL", 0)
+    monkeypatch.setattr("genus.table.read.packing.CHUNK", 64)
+    lines = ["x,note,y", *(f'{h % 7},"a\r\n{h % 3}","{"uv"[h % 2]}"' for h in range(40))]
+    lines = [line + ("\n" if i in short else "\r\n") for i, line in enumerate(lines)]
+    path = tmp_path / ("t.csv.gz" if packed else "t.csv")
+    content = "".join(lines).encode()
+    path.write_bytes(gzip.compress(content) if packed else content)
+    assert open_table(path).table()["x"].to_pylist() == [h % 7 for h in range(40)]
+    assert run("fit", path, "--target", "y", "-o", tmp_path / "m").exit_code == 0
+    out = tmp_path / "o.csv"
+    told = run("predict", tmp_path / "m", path, "-o", out)
+    assert told.exit_code == 0, told.output
+    added = rb",(prediction,p\(u\),p\(v\)|[uv],[^,]*,[^,]*?)(?=\r?\n)"
+    assert re.sub(added, b"", out.read_bytes()) == content
 
 
 def test_gzip_on_stdin(folder, model):

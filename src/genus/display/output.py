@@ -75,26 +75,26 @@ def rows_with_lines_to(
     delimiter, given = lines.delimiter, lines.rows()
     first = lines.columns  # position of the first added column
 
-    def joined(line: bytes | None, cells: bytes) -> bytes:
+    def joined(line: bytes | None, cells: str) -> bytes:
         if line is None:
             raise TableError(
                 "The lines of the CSV file do not match the rows that were read from it; it "
                 "may have changed meanwhile. Copy it first, or write another format, such as "
                 "Parquet."
             )
-        return lines.before_more(line) + cells + lines.end
+        return lines.joined(line, cells.encode())
 
     def write(batch: Any) -> None:
         new = batch.select(range(first, batch.num_columns))
         added = csv_rows(with_commas(new) if comma else new, delimiter)
-        file.write(b"".join(joined(next(given, None), cells.encode()) for cells in added))
+        file.write(b"".join(joined(next(given, None), cells) for cells in added))
 
     with binary(path) as file:
         names = quoted(arrow.strings(schema.names[first:]), delimiter).to_pylist()
-        file.write(joined(lines.head, delimiter.join(names).encode()))
+        file.write(joined(lines.head, delimiter.join(names)))
         yield write
         if next(given, None) is not None:
-            joined(None, b"")
+            joined(None, "")
 
 
 def with_commas(batch: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import glob
 import json
@@ -28,7 +29,7 @@ from genus.table.read.formats import (
     suffixless,
 )
 from genus.table.read.lines import NONE, Lines
-from genus.table.read.packing import ORIGINS, plain_file, stamp
+from genus.table.read.packing import ORIGINS, UNEVEN, in_utf8, plain_file, stamp, with_even_lines
 from genus.table.read.sources import (
     BATCH,
     Partition,
@@ -53,6 +54,7 @@ SHORT_BLOCK = 1 << 14  # bytes of a sample to estimate the number of lines
 DATE_FORMAT = "dateformat = '%Y-%m-%d'"
 # Without BOOLEAN, because yes and no, or t and f, should stay as they are written.
 TYPES = "['BIGINT', 'DOUBLE', 'TIME', 'DATE', 'TIMESTAMP', 'TIMESTAMPTZ', 'VARCHAR']"
+ENCODINGS = {"csv": ("utf-8", "latin-1"), "json": ("utf-8",)}  # that DuckDB reads
 DELIMITERS = ",;\t|"
 ALIKE = 0.8  # similarity of the names of files that may be meant
 LONGEST_ADVICE = 500  # characters of names in a query that an error advises
@@ -204,8 +206,26 @@ def from_files(given: Sequence[str], encoding: str = "utf-8") -> Source:
             f"{name}: a {kind} file holds one table, so # cannot choose another. Leave out the # "
             "and what follows it."
         )
+    if kind in ENCODINGS:
+        encoding = encoding_named(encoding)
+        paths = [in_utf8(path, encoding, ENCODINGS[kind]) for path in paths]
+        encoding = encoding if encoding in ENCODINGS[kind] else "utf-8"
     base = os.path.commonpath([base_of(path) for path, _ in parts])
     return format_named(kind).open(Files(name, paths, base, left, encoding))
+
+
+def encoding_named(name: str) -> str:
+    """Return the usual name of a text encoding.
+
+    >>> encoding_named("UTF8"), encoding_named("iso-8859-1"), encoding_named("cp1252")
+    ('utf-8', 'latin-1', 'cp1252')
+    """
+    try:
+        "".encode(name)
+    except LookupError:
+        raise TableError(f'{name!r} is not a known encoding. Try "latin-1" or "utf-16".') from None
+    usual = codecs.lookup(name).name
+    return {"iso8859-1": "latin-1"}.get(usual, usual)
 
 
 def split_part(path: str) -> tuple[str, str]:
@@ -227,7 +247,7 @@ def csv_files(files: Files) -> Source:
     options = csv_options(files.paths, size)
     if len(files.paths) > 1:  # for one file it would only double the time to open it
         options += ", union_by_name = true"
-    if files.encoding.lower() not in ("utf-8", "utf8"):
+    if files.encoding != "utf-8":
         options += f", encoding = {literal(files.encoding)}"
     return from_csv(files.name, options, files.paths, size)
 
@@ -393,6 +413,8 @@ def from_csv(
     decide the types of columns. The columns `texts` are read as text.
     """
     at_once = size <= SMALL or (size <= SNIFFED and has_long_lines(paths, size))
+    if not at_once and size <= SNIFFED:  # DuckDB notices uneven line ends while it reads rows
+        paths = [with_even_lines(path) for path in paths]
     listed = "[" + ", ".join(map(quoted, paths)) + "]"
     types = ", ".join(f"{literal(column)}: 'VARCHAR'" for column in texts)
     sql = f"SELECT * FROM read_csv({listed}{options}{f', types = {{{types}}}' if texts else ''})"
@@ -401,8 +423,11 @@ def from_csv(
     except TableError as error:
         if "do not form a table" not in str(error):
             raise
+        even = [with_even_lines(path) for path in paths]
+        if even != list(paths):
+            return from_csv(name, options, even, size, texts)
         for path in paths:
-            refuse_ragged(name if len(paths) == 1 else path, path)
+            refuse_ragged(name if len(paths) == 1 else ORIGINS.get(path, path), path)
         raise
     if hidden_names(source.columns) and "delim = " not in options:
         delimiter = delimiter_of(paths)
@@ -480,7 +505,8 @@ def encoding_in(options: str) -> str:
 def lines_of(options: str, paths: Sequence[str]) -> Lines | None:
     """Return the unchanged lines of CSV files, in UTF-8; None if that is unsafe."""
     encoding = re.search(r", encoding = '(.*)'", options)
-    return Lines.of(paths, dialect_of(options, paths[0]), encoding[1] if encoding else "utf-8")
+    given = [UNEVEN.get(path, path) for path in paths]
+    return Lines.of(given, dialect_of(options, paths[0]), encoding[1] if encoding else "utf-8")
 
 
 def dialect_of(options: str, path: str) -> dict[str, Any]:
@@ -564,9 +590,9 @@ def refuse_unnamed(name: str, options: str, paths: Sequence[str], columns: Seque
             read = f"SELECT * FROM read_csv([{quoted(path)}]{options}) LIMIT 0"
             own = connection().cursor().sql(read).columns
         if own and set(own) <= set(hidden) < set(columns):
-            refuse_ragged(path, path)
+            refuse_ragged(ORIGINS.get(path, path), path)
             raise TableError(
-                f"{path} has other columns than the other files: "
+                f"{ORIGINS.get(path, path)} has other columns than the other files: "
                 f"{shortened(', '.join(map(repr, own)))}. Give files with the same columns."
             )
 

@@ -20,9 +20,10 @@ NONE = "(empty)"  # how DuckDB reports a character that a file does not use
 
 @dataclass(frozen=True)
 class Lines:
-    """The lines of CSV files with the same first line, in UTF-8 and without line ends.
+    """The lines of CSV files with the same first line, in UTF-8 and with their line ends.
 
-    `head` is the line of column names, None if there is none. `skipped` lines come before it.
+    `head` is the line of column names, None if there is none. `skipped` lines come before it. If
+    the last line has no end, it gets `end`.
     """
 
     paths: tuple[str, ...]
@@ -55,30 +56,35 @@ class Lines:
         )
         if not dialect["HasHeader"]:
             return found if len(paths) == 1 else None
-        heads = {next(islice(found.of_file(path), skipped, None), b"") for path in paths}
-        (head, *others) = heads
-        return None if others else replace(found, head=head)
+        heads = [next(islice(found.of_file(path), skipped, None), b"") for path in paths]
+        same = len({head.rstrip(b"\r\n") for head in heads}) == 1
+        return replace(found, head=heads[0]) if same else None
 
     def rows(self) -> Iterator[bytes]:
         """Yield the lines of the rows of all files; empty lines are skipped, as in DuckDB."""
         before = self.skipped + (self.head is not None)
         for path in self.paths:
             lines = islice(self.of_file(path), before, None)
-            yield from (line for line in lines if line or self.columns == 1)
+            yield from (line for line in lines if line.strip(b"\r\n") or self.columns == 1)
 
-    def before_more(self, line: bytes) -> bytes:
-        """Return a line as it is before more cells: with a delimiter at its end.
+    def joined(self, line: bytes, cells: bytes) -> bytes:
+        """Return a line with more cells, and with its own line end.
 
-        A line may end with one already, after as many cells as there are columns. DuckDB ignores
-        it, and here it is the one that separates the cells that are added.
+        A line may end with a delimiter after as many cells as there are columns. DuckDB ignores it,
+        and here it is the one before the new cells.
         """
+        bare = line.removesuffix(b"\n").removesuffix(b"\r")
         mark = self.delimiter.encode()
-        if line.endswith(mark) and line.count(mark) >= self.columns:
-            quote = re.escape(self.quote.encode())
-            plain = re.sub(quote + b"[^" + quote + b"]*" + quote, b"", line) if quote else line
-            if plain.count(mark) == self.columns:
-                return line
-        return line + mark
+        between = b"" if self.ends_with_delimiter(bare, mark) else mark
+        return bare + between + cells + (line[len(bare) :] or self.end)
+
+    def ends_with_delimiter(self, line: bytes, mark: bytes) -> bool:
+        """Return whether a line ends with a delimiter after the last of its cells."""
+        if not line.endswith(mark) or line.count(mark) < self.columns:
+            return False
+        quote = re.escape(self.quote.encode())
+        plain = re.sub(quote + b"[^" + quote + b"]*" + quote, b"", line) if quote else line
+        return plain.count(mark) == self.columns
 
     def of_file(self, path: str) -> Iterator[bytes]:
         """Yield all lines of a file; a quoted line end does not end a line."""
@@ -94,11 +100,11 @@ class Lines:
                 ends = self.ends_in(content)
                 start = 0
                 for end in ends.tolist():
-                    yield content[start:end].removesuffix(b"\r")
+                    yield content[start : end + 1]
                     start = end + 1
                 rest = content[start:]
             if rest:
-                yield rest.removesuffix(b"\r")
+                yield rest
 
     def ends_in(self, content: bytes) -> Any:
         """Return the positions of line ends in bytes that start at the beginning of a line."""

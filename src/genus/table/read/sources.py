@@ -377,8 +377,14 @@ def explained(message: str) -> str:
         )
     if "error when sniffing file" in flat.lower():
         return (
-            "its lines do not form a table. They may have different numbers of fields, or the file "
-            "may be binary, cut short, or still being written. Correct it, or copy it again."
+            "its lines do not form a table. They may have different numbers of fields or different "
+            "line ends, or the file may be binary, cut short, or still being written. Correct it, "
+            "or copy it again."
+        )
+    if "state machine reached an invalid state" in flat:
+        return (
+            "some of its lines end with CRLF and some with LF, or a quoted text has no end. Give "
+            "all lines the same end, for example with dos2unix, or add the missing quote."
         )
     if "httpfs" in flat or "http://" in flat or "https://" in flat:
         return "it contains a remote address, but genus reads only local files. Download the file."
