@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import csv
 import gzip
 import io
 import json
@@ -138,6 +139,7 @@ def folder(tmp_path_factory):
     packed = {
         "t.csv": content,
         "t.csv.gz": gzip.compress(content),
+        "t.csv.gzip": gzip.compress(content),
         "t.csv.bz2": bz2.compress(content),
         "t.csv.xz": lzma.compress(content),
         "t.csv.zst": zstd(content),
@@ -172,6 +174,7 @@ def folder(tmp_path_factory):
 SAME = [
     "t.csv",
     "t.csv.gz",
+    "t.csv.gzip",
     "t.csv.bz2",
     "t.csv.xz",
     "t.csv.zst",
@@ -534,6 +537,60 @@ def test_times_are_kept_in_json(folder, times):
         assert told.exit_code == 0, told.output
     found = [json.loads(line)["time"] for line in (folder / "times.jsonl").read_text().splitlines()]
     assert found == [times[i % 2] or None for i in range(20)]
+
+
+MOMENTS = '"t": "2024-05-{:02d}T03:26:00+02:00", "m":"2024-05-07T03:26", "start": "7:05"'
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_lines_of_json_stay_as_they_are(folder, packed):
+    """What comes in goes out, byte for byte; only members are added."""
+    lines = [
+        f'{{"n": {i % 9}.50,{MOMENTS.format(i + 1)}, "y":"{"uv"[i % 2]}" }}' for i in range(28)
+    ]
+    (folder / "plain.jsonl").write_text("\n".join(lines))
+    lines += ['{"n":1e400, "more": {"a": [0.10]}}', "{}\t", ' {"n":1 }']
+    content = "\r\n\n".join([*lines, "null"]).encode()
+    given = folder / ("odd.jsonl.gz" if packed else "odd.jsonl")
+    given.write_bytes(gzip.compress(content) if packed else content)
+    model, out = folder / "odd.genus", folder / "o.jsonl"
+    assert run("fit", folder / "plain.jsonl", "--target", "y", "-o", model).exit_code == 0
+    told = run("predict", model, given, "-o", out)
+    assert told.exit_code == 0, told.output
+    found = out.read_bytes()
+    assert all(json.loads(line)["prediction"] in ("u", "v") for line in found.splitlines())
+    kept = re.sub(rb'(, )?"prediction".*?(?=}\s)', b"", found).decode()
+    assert kept == "\r\n".join([*lines, "{}\n"])
+
+
+@pytest.mark.parametrize("name", ["odd.jsonl", "odd.json", "odd.csv"])
+def test_moments_stay_as_they_are_written(folder, name):
+    rows = [json.loads(f'{{{MOMENTS.format(i + 1)}, "y": "{"uv"[i % 2]}"}}') for i in range(28)]
+    text = json.dumps(rows)
+    if name == "odd.jsonl":
+        text = "\n".join(map(json.dumps, rows))
+    if name == "odd.csv":
+        text = "\n".join(map(",".join, [rows[0], *(row.values() for row in rows)]))
+    (folder / name).write_text(text)
+    model = folder / "odd.genus"
+    assert run("fit", folder / name, "--target", "y", "-o", model).exit_code == 0
+    found = {}
+    for suffix in (".jsonl", ".csv", ".tsv", ".parquet"):
+        told = run("predict", model, folder / name, "-o", folder / f"o{suffix}")
+        assert told.exit_code == 0, told.output
+        text = (folder / f"o{suffix}").read_text("latin-1")
+        if suffix == ".parquet":
+            found[suffix] = pyarrow.parquet.read_table(folder / "o.parquet").to_pylist()
+            assert found[suffix][0]["t"].day == 1
+            continue
+        found[suffix] = (
+            [json.loads(line) for line in text.splitlines()]
+            if suffix == ".jsonl"
+            else [*csv.DictReader(text.splitlines(), delimiter="\t" if suffix == ".tsv" else ",")]
+        )
+        assert [{column: row[column] for column in rows[0]} for row in found[suffix]] == rows
+    p = {suffix: [float(row["p(u)"]) for row in own] for suffix, own in found.items()}
+    assert all(own == p[".parquet"] for own in p.values())
 
 
 @pytest.mark.parametrize("last", ["12345678901234567891", "98765432109876543210"])

@@ -28,7 +28,7 @@ from genus.table.read.formats import (
     suffix_of,
     suffixless,
 )
-from genus.table.read.lines import NONE, Lines
+from genus.table.read.lines import NONE, Lines, Objects
 from genus.table.read.packing import ORIGINS, UNEVEN, in_utf8, plain_file, stamp, with_even_lines
 from genus.table.read.sources import (
     BATCH,
@@ -272,7 +272,7 @@ def from_json(name: str, paths: Sequence[str], texts: tuple[str, ...] = ()) -> S
     if odd:
         return from_json(name, paths, (*texts, *odd))
     whole = Partition("; ".join(map(stamp, paths)), source.opened)
-    doubles = {column: "VARCHAR" for column, kind in types.items() if kind == "DOUBLE"}
+    texts_of_all = dict.fromkeys(types, "VARCHAR")
     return replace(
         source,
         divided=lambda: [whole],
@@ -280,7 +280,8 @@ def from_json(name: str, paths: Sequence[str], texts: tuple[str, ...] = ()) -> S
         estimated=lambda: expected_lines(paths),
         with_text=lambda columns: from_json(name, paths, (*texts, *columns)),
         guessed=frozenset(f.name for f in source.schema if pt.is_temporal(f.type)),
-        altered=lambda: altered_in(name, typed_json(listed, doubles), dict.fromkeys(doubles, LONG)),
+        lines=lambda: Objects.of(paths, len(source.columns)),
+        altered=lambda: altered_columns(name, typed_json(listed, texts_of_all), source.schema),
     )
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from genus.arrays import labels
-from genus.table.read.lines import Lines
+from genus.table.read.lines import Lines, Objects
 
 BATCH = 1 << 17  # rows
 MOST_LOOKED = 256  # partitions that are sampled
@@ -72,7 +72,8 @@ class Source:
     `with_text` returns the same source with some columns read as text, for formats whose types are
     guessed; `guessed` are the columns whose type was guessed from text. `divided` returns the
     partitions; without it, the whole table is one. `grouped` sums rows by class inside a database:
-    a `genus.engines.database.Database`, if there is one. `lines` returns the lines of CSV files.
+    a `genus.engines.database.Database`, if there is one. `lines` returns the lines of CSV files and
+    of JSON lines.
     `altered` returns the columns whose values differ from what is written, such as 0123, twenty
     digits or 0:58. `looked` is the partition to sample if the source is not divided.
     """
@@ -87,7 +88,7 @@ class Source:
     divided: Callable[[], Sequence[Partition]] | None = None
     size: int | None = None
     grouped: Any = None
-    lines: Callable[[], Lines | None] | None = None
+    lines: Callable[[], Lines | Objects | None] | None = None
     altered: Callable[[], Sequence[str]] | None = None
     looked: Partition | None = None
     estimated: Callable[[], int | None] | None = None
@@ -159,9 +160,17 @@ class Source:
                     raise
                 source = replace(source.with_text([changed.column]), name=self.name)
 
-    def unaltered(self) -> Source:
-        """Return the same source, with columns read as text where parsing would alter values."""
-        return self._with_text(() if self.altered is None else self.altered())
+    def unaltered(self, as_text: bool = False) -> Source:
+        """Return the same source, with columns read as text where parsing would alter values.
+
+        If the table will be written `as_text`, dates and times are read as text, too.
+        """
+        import pyarrow.types as pt
+
+        altered = [] if self.altered is None else list(self.altered())
+        moments = [f.name for f in self.schema if as_text and pt.is_temporal(f.type)]
+        both = dict.fromkeys([*altered, *(name for name in moments if name in self.guessed)])
+        return self._with_text(list(both))
 
     def as_written(self, columns: Iterable[str]) -> Source:
         """Return the same source, with columns as text if their types were guessed from text."""
