@@ -579,6 +579,26 @@ def test_explain(folder):
     assert max(map(len, told.splitlines())) <= 100
 
 
+def test_explain_says_what_it_explains_if_no_column_is_for_it(folder):
+    Path("k.csv").write_text("k,y\n" + "a,u\nb,v\n" * 20)
+    done("fit", "k.csv", "--target", "y")
+    told = done("explain", "k.genus", "k.csv", "--row", 2, "--class", "u").stdout
+    assert "\nFor u rather than v, in log-odds\n  (no column)\n\nAgainst\n  k = b " in told
+
+
+def test_explain_shows_numbers_as_they_are_written(folder):
+    written = ("1612616.37", "12345.67", "0.1", "1e+20", "0.3")
+    amounts = [*map(float, written)] * 8
+    columns = {"wide": pa.array(amounts), "narrow": pa.array(amounts, pa.float32())}
+    labels = ["u", "v", "v", "u", "v"] * 8
+    pq.write_table(pa.table(columns | {"y": labels}), "a.parquet")
+    done("fit", "a.parquet", "--target", "y")
+    for i, text in enumerate(written):
+        told = done("explain", "a.genus", "a.parquet", "--row", i + 1).stdout
+        assert f"  wide = {text} " in told
+        assert f"  narrow = {'1612616' if i == 0 else text} " in told
+
+
 def test_explain_as_json(folder):
     told = json.loads(done("explain", "customers.genus", "new.csv", "--row", 2, "--json").stdout)
     model = load("customers.genus")
