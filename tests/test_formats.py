@@ -452,6 +452,29 @@ def test_uneven_line_ends(tmp_path, monkeypatch, short, packed, small):
     assert re.sub(added, b"", out.read_bytes()) == content
 
 
+@pytest.mark.parametrize("mark", [",", ";"])
+@pytest.mark.parametrize("more", ["", "\r"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_spaces_after_delimiters_are_no_part_of_values(tmp_path, monkeypatch, mark, more, packed):
+    monkeypatch.setattr("genus.table.read.packing.CHUNK", 10)
+    rows = [f'{h}.5, {"ab"[h % 2]}, "{h % 3}, z", {"uv"[h % 2]}' for h in range(9)] + [", , x, u"]
+    text = "".join(f"{row}{more}\n" for row in ["n, k, text, y", *rows]).replace(",", mark)
+    path = tmp_path / ("t.csv.gz" if packed else "t.csv")
+    path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+    for given in (str(path), f"SELECT * FROM '{path}'"):
+        table = open_table(given).table()
+        assert table["n"].to_pylist() == [*(h + 0.5 for h in range(9)), None]
+        assert table["k"].to_pylist() == [*"ababababa", None]
+        assert table["text"].to_pylist() == [*(f"{h % 3}{mark} z" for h in range(9)), "x"]
+    (tmp_path / "some.csv").write_text(text.replace(f"a{mark} ", f"a{mark}"))
+    assert open_table(tmp_path / "some.csv").table()["k"][0].as_py() == " a"
+    assert run("fit", path, "--target", "y", "-o", tmp_path / "m").exit_code == 0
+    told = run("predict", tmp_path / "m", path, "-o", tmp_path / "o.csv")
+    assert told.exit_code == 0, told.output
+    added = rf"{mark} (prediction|[uv](?={mark} [p0])).*?(?=\r?\n)"
+    assert re.sub(added.encode(), b"", (tmp_path / "o.csv").read_bytes()) == text.encode()
+
+
 def test_gzip_on_stdin(folder, model):
     told = run("predict", model, "-", stdin=gzip.compress(as_csv()))
     assert told.exit_code == 0

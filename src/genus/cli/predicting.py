@@ -82,7 +82,7 @@ def predicted(
         if lines is None:
             out = rows_to(output, empty.schema)
         else:
-            with_semicolons = getattr(lines, "delimiter", "") == ";"
+            with_semicolons = getattr(lines, "delimiter", "").strip() == ";"
             comma = with_semicolons and has_commas(source.look(LOOKED), learned.plan_)
             out = rows_with_lines_to(output, empty.schema, lines, comma)
         with rows_passing("predict", source) as progress, out as write:

@@ -29,7 +29,16 @@ from genus.table.read.formats import (
     suffixless,
 )
 from genus.table.read.lines import NONE, Lines, Objects
-from genus.table.read.packing import ORIGINS, UNEVEN, in_utf8, plain_file, stamp, with_even_lines
+from genus.table.read.packing import (
+    CHUNK,
+    ORIGINS,
+    UNEVEN,
+    chunks_of,
+    in_utf8,
+    plain_file,
+    stamp,
+    with_even_lines,
+)
 from genus.table.read.sources import (
     BATCH,
     Partition,
@@ -106,7 +115,7 @@ def from_query(sql: str) -> Source:
         return from_sql(name, plain)
     for path in read:
         files = sorted(glob.glob(path, recursive=True))
-        refuse_repeated(csv_options([path], size_of(path)), files, source.columns)
+        refuse_repeated(csv_options(files, size_of(files)), files, source.columns)
     return source
 
 
@@ -119,7 +128,8 @@ def with_our_types(sql: str) -> tuple[str, list[str]]:
         written = re.match(rb"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"", text[at:])
         if not (written and SQL_CSV.search(path)):
             continue
-        read = f"read_csv({literal(path)}{csv_options([path], size_of(path))})"
+        files = glob.glob(path, recursive=True)
+        read = f"read_csv({literal(path)}{csv_options(files, size_of(files))})"
         paths.append(path)
         stem = suffixless(os.path.basename(path)).replace('"', '""')
         read += "" if alias else f' AS "{stem}"'
@@ -138,9 +148,9 @@ def tables_in(tree: Any) -> Iterator[tuple[int, str, str]]:
             yield from tables_in(branch)
 
 
-def size_of(path: str) -> int:
-    """Return the total size in bytes of the files that a path or a glob matches."""
-    return sum(os.path.getsize(one) for one in glob.glob(path, recursive=True))
+def size_of(paths: Iterable[str]) -> int:
+    """Return the total size of files in bytes."""
+    return sum(map(os.path.getsize, paths))
 
 
 def from_sql(name: str, sql: str) -> Source:
@@ -166,14 +176,34 @@ def literal(text: str) -> str:
 
 def csv_options(paths: Sequence[str], size: int) -> str:
     """Return the options for reading CSV files with `size` bytes in total."""
-    tabs = all(suffix_of(path) in (".tsv", ".tab") for path in paths)
-    options = ", delim = '\t'" if tabs else ""
+    tabs = bool(paths) and all(suffix_of(path) in (".tsv", ".tab") for path in paths)
+    delimiter = "\t" if tabs else spaced_delimiter(paths)
+    options = f", delim = {literal(delimiter)}" if delimiter else ""
     sample = -1 if size <= SNIFFED else SAMPLED
     # `genus.table.numerals` reads dates in other orders, because all values of a column decide the
     # order and the plan keeps it.
     # A row may begin with # as any row: DuckDB would take it for a comment and leave it out.
     options += f", comment = '', {DATE_FORMAT}, sample_size = {sample}"
     return f"{options}, auto_type_candidates = {TYPES}"
+
+
+def spaced_delimiter(paths: Sequence[str]) -> str:
+    """Return the delimiter and a space if every delimiter in CSV files has a space behind it.
+
+    Otherwise, return "". The first SNIFFED bytes of each file decide.
+    """
+    mark = delimiter_of(paths[:1])
+    return f"{mark} " if mark and all(is_spaced(path, mark.encode()) for path in paths) else ""
+
+
+def is_spaced(path: str, mark: bytes) -> bool:
+    """Return whether a space follows each `mark` in a file."""
+    last = b""
+    for chunk in islice(chunks_of(path), SNIFFED // CHUNK):
+        if re.search(re.escape(mark) + b"[^ ]", last + chunk):
+            return False
+        last = chunk[-1:]
+    return True
 
 
 def in_memory(name: str, sql: str) -> Source:
@@ -243,7 +273,7 @@ def split_part(path: str) -> tuple[str, str]:
 
 def csv_files(files: Files) -> Source:
     """Open CSV files."""
-    size = sum(os.path.getsize(path) for path in files.paths)
+    size = size_of(files.paths)
     options = csv_options(files.paths, size)
     if len(files.paths) > 1:  # for one file it would only double the time to open it
         options += ", union_by_name = true"

@@ -89,8 +89,9 @@ def in_utf8(path: str, encoding: str, readable: Collection[str]) -> str:
     If the encoding is among the `readable` ones, the path itself is returned. A byte order mark of
     UTF-16 shows the encoding of a file that is expected to be in UTF-8.
     """
-    if encoding == "utf-8" and next(chunks_of(path), b"")[:2] in UTF_16:
-        encoding = "utf-16"
+    if encoding == "utf-8":
+        with opened(path, packing_of(path)) as file:
+            encoding = "utf-16" if file.read(2) in UTF_16 else encoding
     if encoding in readable:
         return path
     text = codecs.iterdecode(chunks_of(path), encoding)
