@@ -475,6 +475,25 @@ def test_spaces_after_delimiters_are_no_part_of_values(tmp_path, monkeypatch, ma
     assert re.sub(added.encode(), b"", (tmp_path / "o.csv").read_bytes()) == text.encode()
 
 
+def test_a_line_of_names_below_a_title_is_noticed(tmp_path):
+    lines = [f"{h};{'ab'[h % 2]};{'uv'[h % 2]}" for h in range(40)]
+    lines = ["Account;;", "2024;;", "n;k;y", *lines]
+    path, sheet = tmp_path / "t.csv", tmp_path / "t.xlsx"
+    path.write_text("\n".join(lines))
+    with pytest.raises(TableError, match=r"Row 2 below these names contains 'y'") as told:
+        open_table(path).require("y")
+    query = re.search(r'"(SELECT .*)"', str(told.value))[1]
+    assert open_table(query.replace("FILE", str(path))).columns == ["n", "k", "y"]
+    columns = zip(*(line.split(";") for line in lines[1:]), strict=True)
+    sheet.write_bytes(workbook(pa.table(dict(zip("abc", columns, strict=True)))))
+    with pytest.raises(TableError, match=r"Row 2 .* delete the rows above it"):
+        open_table(sheet).require("y")
+    for source in map(open_table, (path, sheet)):
+        with pytest.raises(TableError) as told:
+            source.require("z")
+        assert "Row" not in str(told.value)
+
+
 def test_gzip_on_stdin(folder, model):
     told = run("predict", model, "-", stdin=gzip.compress(as_csv()))
     assert told.exit_code == 0

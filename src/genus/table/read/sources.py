@@ -24,6 +24,7 @@ BATCH = 1 << 17  # rows
 MOST_LOOKED = 256  # partitions that are sampled
 LEAST_LOOKED = 64  # rows sampled from a partition
 PLACES = 8  # in a batch from which rows are sampled
+TITLES = 20  # rows in which the names of columns are searched for
 MOST_GATHERED = 1 << 28  # bytes of small batches that are combined
 Result = TypeVar("Result")
 # packages whose errors are explained
@@ -191,21 +192,28 @@ class Source:
         """List the columns for a message, and guess which one was meant."""
         shown = ", ".join(repr(shortened(name)) for name in self.columns[:20])
         more = f" and {len(self.columns) - 20} more" if len(self.columns) > 20 else ""
-        head = ""
+        head, rows = "", self.first_rows()
         if all(re.fullmatch(r"column\d+", name) for name in self.columns):
             head = " The file seems to have no header line with column names."
-            if column in self.first_values():
+            if rows and column in rows[0]:
                 head = (
                     f" Its first line contains {column!r}, but was read as a row, because its "
                     "other fields are empty or could be values. If it is the header line, give "
                     "every column a name there that is not a number."
                 )
+        elif row := next((i for i, row in enumerate(rows, 1) if column in row), 0):
+            skipped = f"\"SELECT * FROM read_csv('FILE', skip = {row})\""
+            how = "delete the rows above it" if self.lines is None else f"use the query {skipped}"
+            head = f" Row {row} below these names contains {column!r}. If it has the names, {how}."
         return f"{labels.meant(column, self.columns)}It has {shown}{more}.{head}"
 
-    def first_values(self) -> list[Any]:
-        """Return the values of the first row; none if the rows can be read only once."""
+    def first_rows(self) -> list[tuple[Any, ...]]:
+        """Return the values of the first rows; none if the rows can be read only once."""
         first = None if self.once else next(self.batches(), None)
-        return [] if not first else [values[0].as_py() for values in first.columns]
+        if first is None:
+            return []
+        columns = [values.slice(0, TITLES).to_pylist() for values in first.columns]
+        return list(zip(*columns, strict=True))
 
 
 def first_rows(batches: Iterable[Any], rows: int) -> Iterator[Any]:
