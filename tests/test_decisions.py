@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -311,6 +312,17 @@ def test_in_time_a_class_may_come_later():
     assert found.classes.tolist() == ["early", "no", "yes"]
     assert (found.probabilities[found.fold == 0, 0] == 1).all()
     assert (found.probabilities[found.fold == 3, 1:].sum(axis=1) > 0.5).all()
+
+
+def test_in_time_new_categories_are_no_warning():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"day": np.arange(300), "person": [f"P{i // 3}" for i in range(300)]}
+        | {"x": rng.normal(size=300), "y": np.where(np.arange(300) % 2, "u", "v")}
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cross_validate(TableClassifier(), frame, target="y", folds=4, time="day")
 
 
 def test_in_time_rows_keep_their_weights():
