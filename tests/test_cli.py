@@ -10,6 +10,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -763,7 +764,12 @@ def test_add_and_forget(folder):
     halves = ("SELECT * FROM 'customers.csv' LIMIT 80", "SELECT * FROM 'customers.csv' OFFSET 80")
     done("fit", halves[0], "--target", "status", "-o", "a.genus")
     done("fit", halves[1], "--target", "status", "-o", "b.genus", "--plan", "a.genus")
-    assert "150 rows" in done("add", "a.genus", "b.genus", "-o", "c.genus").stderr
+    told = done("add", "a.genus", "b.genus", "-o", "c.genus").stderr
+    assert told == "Wrote c.genus, with 150 rows.\n"
+    shutil.copy("a.genus", "copy.genus")
+    for twice in ("a.genus", "copy.genus"):
+        told = done("add", "a.genus", "b.genus", twice, "-o", "more.genus").stderr
+        assert told.startswith(f"Note: a.genus and {twice} hold the same rows, which")
     assert (
         "80 rows; 70 were forgotten" in done("forget", "c.genus", halves[1], "-o", "d.genus").stderr
     )
