@@ -459,6 +459,10 @@ def test_nothing_is_said_of_a_sound_table():
             lambda f: {"code": RNG.permutation(10**6)[:400]},
             "'code' may identify rows",
         ),
+        (
+            lambda f: {"eur": [f"{i % 350 / 4:.2f}".replace(".", ".,"[i % 2]) for i in range(400)]},
+            "'eur' holds numbers with decimal points and with decimal commas, such as ",
+        ),
         (lambda f: {"cm": f.x * 100}, "'x' and 'cm' hold the same information"),
         (lambda f: {"sort": f.kind.str.upper()}, "'kind' and 'sort' hold the same information"),
     ],
