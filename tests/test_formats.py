@@ -494,6 +494,16 @@ def test_a_line_of_names_below_a_title_is_noticed(tmp_path):
         assert "Row" not in str(told.value)
 
 
+def test_uneven_line_ends_of_a_long_file_are_named(tmp_path, monkeypatch):
+    """A file that is not searched for them before it is read."""
+    for size in ("SMALL", "SNIFFED"):
+        monkeypatch.setattr(f"genus.table.read.files.{size}", 0)
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n" + "1,u\n" * 1_000_000 + "1,u\r\n", newline="")
+    with pytest.raises(TableError, match="some of its lines end with CRLF and some with LF"):
+        open_table(path).table()
+
+
 def test_gzip_on_stdin(folder, model):
     told = run("predict", model, "-", stdin=gzip.compress(as_csv()))
     assert told.exit_code == 0
