@@ -475,12 +475,13 @@ def test_spaces_after_delimiters_are_no_part_of_values(tmp_path, monkeypatch, ma
     assert re.sub(added.encode(), b"", (tmp_path / "o.csv").read_bytes()) == text.encode()
 
 
-def test_a_line_of_names_below_a_title_is_noticed(tmp_path):
+def test_a_line_of_names_below_a_title_is_noticed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     lines = [f"{h};{'ab'[h % 2]};{'uv'[h % 2]}" for h in range(40)]
     lines = ["Account;;", "2024;;", "n;k;y", *lines]
     path, sheet = tmp_path / "t.csv", tmp_path / "t.xlsx"
     path.write_text("\n".join(lines))
-    with pytest.raises(TableError, match=r"Row 2 below these names contains 'y'") as told:
+    with pytest.raises(TableError, match=r"Row 2 contains 'y'") as told:
         open_table(path).require("y")
     query = re.search(r'"(SELECT .*)"', str(told.value))[1]
     assert open_table(query.replace("FILE", str(path))).columns == ["n", "k", "y"]
@@ -492,6 +493,10 @@ def test_a_line_of_names_below_a_title_is_noticed(tmp_path):
         with pytest.raises(TableError) as told:
             source.require("z")
         assert "Row" not in str(told.value)
+    assert run("fit", query.replace("FILE", str(path)), "--target", "y").exit_code == 0
+    told = run("predict", "model.genus", path)
+    assert "missing; the model was fitted with it" in told.stderr
+    assert "Row 2 contains 'k'. If it is the line of names, use the query" in told.stderr
 
 
 def test_uneven_line_ends_of_a_long_file_are_named(tmp_path, monkeypatch):

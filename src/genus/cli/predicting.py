@@ -106,7 +106,11 @@ def refuse_new(source: Any, model: Any, force: bool) -> None:
     from genus.table import Frame, TableError
     from genus.table.drift import ENOUGH, HALF, empty_columns, of_frame
 
-    model.plan_.require_columns(source.schema.names)
+    try:
+        model.plan_.require_columns(source.columns)
+    except TableError as error:
+        lacking = next(c for c in model.plan_.used if c.source not in source.columns)
+        raise TableError(f"{error}{source.title_above(lacking.source)}") from None
     some = Frame.of(source.look(LOOKED), model.plan_)
     statistics, total = model.model_.statistics, float(model.model_.weights["rows"].sum())
     found = of_frame(some, statistics["cells"], total)

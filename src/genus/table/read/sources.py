@@ -192,27 +192,36 @@ class Source:
         """List the columns for a message, and guess which one was meant."""
         shown = ", ".join(repr(shortened(name)) for name in self.columns[:20])
         more = f" and {len(self.columns) - 20} more" if len(self.columns) > 20 else ""
-        head, rows = "", self.first_rows()
+        head = self.title_above(column)
         if all(re.fullmatch(r"column\d+", name) for name in self.columns):
             head = " The file seems to have no header line with column names."
-            if rows and column in rows[0]:
+            if column in next(iter(self.first_rows(1)), ()):
                 head = (
                     f" Its first line contains {column!r}, but was read as a row, because its "
                     "other fields are empty or could be values. If it is the header line, give "
                     "every column a name there that is not a number."
                 )
-        elif row := next((i for i, row in enumerate(rows, 1) if column in row), 0):
-            skipped = f"\"SELECT * FROM read_csv('FILE', skip = {row})\""
-            how = "delete the rows above it" if self.lines is None else f"use the query {skipped}"
-            head = f" Row {row} below these names contains {column!r}. If it has the names, {how}."
         return f"{labels.meant(column, self.columns)}It has {shown}{more}.{head}"
 
-    def first_rows(self) -> list[tuple[Any, ...]]:
+    def title_above(self, column: str) -> str:
+        """Return a hint for a message if one of the first rows contains the name of a column.
+
+        Queries return none, because their first row may take long.
+        """
+        rows = [] if self.rows is None and self.lines is None else self.first_rows(TITLES)
+        row = next((i for i, row in enumerate(rows, 1) if column in row), 0)
+        if not row:
+            return ""
+        query = f"\"SELECT * FROM read_csv('FILE', skip = {row})\""
+        how = "delete the rows above it" if self.lines is None else f"use the query {query}"
+        return f" Row {row} contains {column!r}. If it is the line of names, {how}."
+
+    def first_rows(self, most: int) -> list[tuple[Any, ...]]:
         """Return the values of the first rows; none if the rows can be read only once."""
         first = None if self.once else next(self.batches(), None)
         if first is None:
             return []
-        columns = [values.slice(0, TITLES).to_pylist() for values in first.columns]
+        columns = [values.slice(0, most).to_pylist() for values in first.columns]
         return list(zip(*columns, strict=True))
 
 
