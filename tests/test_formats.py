@@ -430,6 +430,18 @@ def test_utf_16_is_found_by_its_byte_order_mark(tmp_path, name, order):
         open_table(path, "ascii")
 
 
+def test_encodings_of_a_file_have_their_own_partitions(tmp_path):
+    """Counts that were kept for one encoding are not those of another."""
+    path = tmp_path / "t.csv"
+    path.write_bytes("word,y\nŁódź,u\r\nLüne,v\n".encode("cp1250"))
+    encodings = ("cp1250", "cp1252")
+    found = [open_table(path, encoding) for encoding in encodings]
+    assert [source.table()["word"][0].as_py() for source in found] == ["Łódź", "£ódŸ"]
+    names = [source.partitions[0].name for source in found]
+    assert len(set(names)) == 2
+    assert names == [open_table(path, encoding).partitions[0].name for encoding in encodings]
+
+
 @pytest.mark.parametrize("short", [{0}, {20}, set(range(20, 41))], ids=["head", "one", "rest"])
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("small", [False, True])

@@ -174,10 +174,14 @@ def side_by_side(source: Any, kept: Any) -> Iterator[tuple[Any, Any]]:
     if kept is source:
         yield from ((batch, batch) for batch in source.batches())
         return
+    from genus.table import TableError
+
     others = kept.batches()
     for batch in source.batches():
         while batch.num_rows:
-            other = next(others)
+            other = next(others, None)
+            if other is None:
+                raise TableError(f"{source.name} changed while it was read. Copy it first.")
             rows = min(batch.num_rows, other.num_rows)
             yield batch.slice(0, rows), other.slice(0, rows)
             batch, rest = batch.slice(rows), other.slice(rows)

@@ -39,6 +39,7 @@ STARTS = {
 CHUNK = 1 << 20  # bytes
 ORIGINS: dict[str, str] = {}  # original paths of unpacked files
 UNPACKED: dict[tuple[str, str], str] = {}
+CONVERTED: dict[str, str] = {}  # how the content of copies was converted
 UNEVEN: dict[str, str] = {}  # files with uneven line ends, by the path of their copy
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -50,10 +51,10 @@ def folder() -> Any:
 
 
 def stamp(path: str) -> str:
-    """Return a text that changes whenever the file does."""
-    path = ORIGINS.get(path, path)
+    """Return a text that changes whenever the file does, or the encoding in which it is read."""
+    how, path = CONVERTED.get(path, ""), ORIGINS.get(path, path)
     status = os.stat(path)
-    return f"{os.path.abspath(path)}, {status.st_size} bytes of {status.st_mtime_ns}"
+    return f"{os.path.abspath(path)}, {status.st_size} bytes of {status.st_mtime_ns}{how}"
 
 
 def plain_file(path: str, part: str = "") -> tuple[str, str]:
@@ -131,6 +132,7 @@ def copy_of(path: str, how: str, content: Iterable[bytes]) -> str:
             file.writelines(content)
         UNPACKED[known] = target
         ORIGINS[target] = ORIGINS.get(path, path)
+        CONVERTED[target] = f"{CONVERTED.get(path, '')}, {how}"
     return UNPACKED[known]
 
 
