@@ -384,6 +384,22 @@ def test_cells_that_are_added_to_lines_that_end_with_a_delimiter_are_aligned(fol
     assert empty["prediction"] in ("u", "v")
 
 
+@pytest.mark.parametrize("first", [0, 9000])
+def test_lines_of_a_long_file_may_end_with_a_delimiter(folder, first):
+    """DuckDB refuses them in files of thousands of rows."""
+    rows = [f'{i % 7},"a,{i % 3}","{"uv"[i % 2]}"' for i in range(10_000)]
+    Path("plain.csv").write_text("\n".join(["n,text,y", *rows, ""]))
+    more = [row + ("," if i >= first else "") for i, row in enumerate(rows)]
+    Path("more.csv").write_text("\r\n".join(["n,text,y", *more, "3,,\n"]), newline="")
+    done("fit", "plain.csv", "--target", "y")
+    done("predict", "plain.genus", "plain.csv", "-o", "told.csv")
+    done("predict", "plain.genus", "more.csv", "-o", "more-told.csv")
+    told = Path("told.csv").read_bytes().replace(b"\n", b"\r\n")
+    *same, last = Path("more-told.csv").read_bytes().splitlines(keepends=True)
+    assert b"".join(same) == told
+    assert re.fullmatch(rb"3,,,[uv],[^,]*,[^,]*\n", last)
+
+
 def test_numbers_are_added_with_the_commas_of_the_file(folder):
     lines = [f"{i};{i / 4:.2f};{'uv'[i % 3 == 0]}".replace(".", ",") for i in range(40)]
     Path("eu.csv").write_text("\n".join(["a;b;y", *lines, ""]))

@@ -28,12 +28,13 @@ from genus.table.read.formats import (
     suffix_of,
     suffixless,
 )
-from genus.table.read.lines import NONE, Lines, Objects
+from genus.table.read.lines import NONE, Lines, Objects, lines_in, split_end
 from genus.table.read.packing import (
     CHUNK,
     ORIGINS,
     UNEVEN,
     chunks_of,
+    copy_of,
     in_utf8,
     plain_file,
     stamp,
@@ -67,7 +68,7 @@ ENCODINGS = {"csv": ("utf-8", "latin-1"), "json": ("utf-8",)}  # that DuckDB rea
 DELIMITERS = ",;\t|"
 ALIKE = 0.8  # similarity of the names of files that may be meant
 LONGEST_ADVICE = 500  # characters of names in a query that an error advises
-MOST_LINES = 1_000_000  # searched for one with another number of fields
+MOST_LINES = 1_000_000  # searched for one that has another number of fields, or ends otherwise
 SQL = re.compile(r"\s*(\(\s*)*(select|with|from|values|table|pivot|unpivot)\b.*\s", re.I | re.S)
 SQL_CSV = re.compile(r"\.(csv|tsv)(\.gz|\.zst)?$", re.I)  # read as CSV in a query
 # Integers that a float cannot hold, and leading signs and zeros, which a number does not keep.
@@ -452,11 +453,12 @@ def from_csv(
     try:
         source = in_memory(name, sql) if at_once else from_sql(name, sql)
     except TableError as error:
-        if "do not form a table" not in str(error):
+        if "do not form a table" not in str(error) and "fields where" not in str(error):
             raise
-        even = [with_even_lines(path) for path in paths]
-        if even != list(paths):
-            return from_csv(name, options, even, size, texts)
+        for repaired in (with_even_lines, without_last_delimiters):
+            copies = [repaired(path) for path in paths]
+            if copies != list(paths):
+                return from_csv(name, options, copies, size, texts)
         for path in paths:
             refuse_ragged(name if len(paths) == 1 else ORIGINS.get(path, path), path)
         raise
@@ -757,6 +759,29 @@ def refuse_ragged(name: str, path: str) -> None:
                     f"where {expected} are expected. Correct the line, or quote fields that "
                     "contain the delimiter."
                 )
+
+
+def without_last_delimiters(path: str) -> str:
+    """Return the path of a copy whose lines do not end with a delimiter that their head lacks.
+
+    DuckDB ignores such delimiters itself, but only in short files.
+    """
+    delimiter = delimiter_of([path])
+    head = next(lines_in(path, '"'), b"").rstrip()
+    columns = head.count(delimiter.encode()) + 1
+    lines = Lines((path,), head, delimiter, '"', 0, columns)
+
+    def repaired() -> Iterator[bytes]:
+        for line in lines.of_file(path):
+            bare, end = split_end(line)
+            yield bare[:-1] + end if lines.ends_with_delimiter(bare) else line
+
+    first = zip(lines.of_file(path), repaired(), strict=True)
+    if not delimiter or all(one == other for one, other in islice(first, MOST_LINES)):
+        return path
+    copy = copy_of(path, "without last delimiters", repaired())
+    UNEVEN[copy] = UNEVEN.get(path, path)
+    return copy
 
 
 def base_of(path: str) -> str:

@@ -75,12 +75,12 @@ class Lines:
         and here it is the one before the new cells.
         """
         bare, end = split_end(line)
-        mark = self.delimiter.encode()
-        between = b"" if self.ends_with_delimiter(bare, mark) else mark
+        between = b"" if self.ends_with_delimiter(bare) else self.delimiter.encode()
         return bare + between + cells + (end or self.end)
 
-    def ends_with_delimiter(self, line: bytes, mark: bytes) -> bool:
-        """Return whether a line ends with a delimiter after the last of its cells."""
+    def ends_with_delimiter(self, line: bytes) -> bool:
+        """Return whether a line ends with a delimiter after as many cells as there are columns."""
+        mark = self.delimiter.encode()
         if not line.endswith(mark) or line.count(mark) < self.columns:
             return False
         quote = re.escape(self.quote.encode())

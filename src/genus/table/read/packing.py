@@ -40,7 +40,7 @@ CHUNK = 1 << 20  # bytes
 ORIGINS: dict[str, str] = {}  # original paths of unpacked files
 UNPACKED: dict[tuple[str, str], str] = {}
 CONVERTED: dict[str, str] = {}  # how the content of copies was converted
-UNEVEN: dict[str, str] = {}  # files with uneven line ends, by the path of their copy
+UNEVEN: dict[str, str] = {}  # files whose lines end unevenly, by the path of their copy
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -112,7 +112,7 @@ def with_even_lines(path: str) -> str:
         return path
     even = (chunk.replace(b"\r\n", b"\n") for chunk in chunks_of(path))
     copy = copy_of(path, "even lines", even)
-    UNEVEN[copy] = path
+    UNEVEN[copy] = UNEVEN.get(path, path)
     return copy
 
 
