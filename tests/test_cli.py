@@ -10,6 +10,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -366,6 +367,39 @@ def test_lines_of_a_csv_stay_as_they_are(folder, packed):
     assert pq.read_table(folder / "out.parquet").num_rows == 4
 
 
+def test_cells_that_are_added_to_lines_that_end_with_a_delimiter_are_aligned(folder):
+    """Banks export lines with a delimiter more than the line of names."""
+    rows = [f'{i},"a,{i % 3}","{"uv"[i % 2]}"' for i in range(40)]
+    Path("plain.csv").write_text("\n".join(["n,text,y", *rows, ""]))
+    Path("more.csv").write_text(",\n".join(["n,text,y", *rows, ""]).replace("y,", "y", 1))
+    Path("empty.csv").write_text('n,text,y\n1,"a,1",\n')  # an empty cell, not one more
+    done("fit", "plain.csv", "--target", "y")
+    told = done("predict", "plain.genus", "plain.csv").stdout
+    more = done("predict", "plain.genus", "more.csv").stdout
+    assert more == told
+    both = done("predict", "plain.genus", "plain.csv", "more.csv").stdout
+    assert both == told + told.partition("\n")[2]
+    (empty,) = csv.DictReader(done("predict", "plain.genus", "empty.csv").stdout.splitlines())
+    assert empty["y"] == ""
+    assert empty["prediction"] in ("u", "v")
+
+
+@pytest.mark.parametrize("first", [0, 9000])
+def test_lines_of_a_long_file_may_end_with_a_delimiter(folder, first):
+    """DuckDB refuses them in files of thousands of rows."""
+    rows = [f'{i % 7},"a,{i % 3}","{"uv"[i % 2]}"' for i in range(10_000)]
+    Path("plain.csv").write_text("\n".join(["n,text,y", *rows, ""]))
+    more = [row + ("," if i >= first else "") for i, row in enumerate(rows)]
+    Path("more.csv").write_text("\r\n".join(["n,text,y", *more, "3,,\n"]), newline="")
+    done("fit", "plain.csv", "--target", "y")
+    done("predict", "plain.genus", "plain.csv", "-o", "told.csv")
+    done("predict", "plain.genus", "more.csv", "-o", "more-told.csv")
+    told = Path("told.csv").read_bytes().replace(b"\n", b"\r\n")
+    *same, last = Path("more-told.csv").read_bytes().splitlines(keepends=True)
+    assert b"".join(same) == told
+    assert re.fullmatch(rb"3,,,[uv],[^,]*,[^,]*\n", last)
+
+
 def test_numbers_are_added_with_the_commas_of_the_file(folder):
     lines = [f"{i};{i / 4:.2f};{'uv'[i % 3 == 0]}".replace(".", ",") for i in range(40)]
     Path("eu.csv").write_text("\n".join(["a;b;y", *lines, ""]))
@@ -562,6 +596,26 @@ def test_explain(folder):
     assert max(map(len, told.splitlines())) <= 100
 
 
+def test_explain_says_what_it_explains_if_no_column_is_for_it(folder):
+    Path("k.csv").write_text("k,y\n" + "a,u\nb,v\n" * 20)
+    done("fit", "k.csv", "--target", "y")
+    told = done("explain", "k.genus", "k.csv", "--row", 2, "--class", "u").stdout
+    assert "\nFor u rather than v, in log-odds\n  (no column)\n\nAgainst\n  k = b " in told
+
+
+def test_explain_shows_numbers_as_they_are_written(folder):
+    written = ("1612616.37", "12345.67", "0.1", "1e+20", "0.3")
+    amounts = [*map(float, written)] * 8
+    columns = {"wide": pa.array(amounts), "narrow": pa.array(amounts, pa.float32())}
+    labels = ["u", "v", "v", "u", "v"] * 8
+    pq.write_table(pa.table(columns | {"y": labels}), "a.parquet")
+    done("fit", "a.parquet", "--target", "y")
+    for i, text in enumerate(written):
+        told = done("explain", "a.genus", "a.parquet", "--row", i + 1).stdout
+        assert f"  wide = {text} " in told
+        assert f"  narrow = {'1612616' if i == 0 else text} " in told
+
+
 def test_explain_as_json(folder):
     told = json.loads(done("explain", "customers.genus", "new.csv", "--row", 2, "--json").stdout)
     model = load("customers.genus")
@@ -726,7 +780,12 @@ def test_add_and_forget(folder):
     halves = ("SELECT * FROM 'customers.csv' LIMIT 80", "SELECT * FROM 'customers.csv' OFFSET 80")
     done("fit", halves[0], "--target", "status", "-o", "a.genus")
     done("fit", halves[1], "--target", "status", "-o", "b.genus", "--plan", "a.genus")
-    assert "150 rows" in done("add", "a.genus", "b.genus", "-o", "c.genus").stderr
+    told = done("add", "a.genus", "b.genus", "-o", "c.genus").stderr
+    assert told == "Wrote c.genus, with 150 rows.\n"
+    shutil.copy("a.genus", "copy.genus")
+    for twice in ("a.genus", "copy.genus"):
+        told = done("add", "a.genus", "b.genus", twice, "-o", "more.genus").stderr
+        assert told.startswith(f"Note: a.genus and {twice} hold the same rows, which")
     assert (
         "80 rows; 70 were forgotten" in done("forget", "c.genus", halves[1], "-o", "d.genus").stderr
     )
@@ -858,13 +917,17 @@ def test_encodings(folder):
     text = "".join(f"{i % 5},{('Köln', 'Łódź')[i % 2]},{'uv'[i % 2]}\n" for i in range(40))
     for encoding in ("utf-16", "cp1250"):
         Path("x.csv").write_bytes(f"a,b,y\n{text}".encode(encoding))
+        Path("x2.csv").write_bytes(f"a,b,y\n{text}".encode(encoding))
         done("fit", "x.csv", "--target", "y", "--encoding", encoding)
         assert "u 50 %" in done("show", "x.genus").stdout
         told = done("predict", "x.genus", "x.csv", "--encoding", encoding).stdout
         assert "Łódź" in told
+        both = done("predict", "x.genus", "x*.csv", "--encoding", encoding).stdout
+        assert both == told + told.partition("\n")[2]
     Path("x.csv").write_bytes(b"a,b,y\n1,\x81,u\n")
     assert "--encoding" in refused("fit", "x.csv", "--target", "y", "--encoding", "cp1250")
-    assert "single files" in refused("fit", "*.csv", "--target", "y", "--encoding", "cp1250")
+    query = "SELECT * FROM 'x.csv'"
+    assert "A query" in refused("fit", query, "--target", "y", "--encoding", "cp1250")
 
 
 @pytest.mark.parametrize(

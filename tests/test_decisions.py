@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -313,6 +314,17 @@ def test_in_time_a_class_may_come_later():
     assert (found.probabilities[found.fold == 3, 1:].sum(axis=1) > 0.5).all()
 
 
+def test_in_time_new_categories_are_no_warning():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"day": np.arange(300), "person": [f"P{i // 3}" for i in range(300)]}
+        | {"x": rng.normal(size=300), "y": np.where(np.arange(300) % 2, "u", "v")}
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cross_validate(TableClassifier(), frame, target="y", folds=4, time="day")
+
+
 def test_in_time_rows_keep_their_weights():
     day = np.arange(40)
     X, y, weight = day[:, None] % 7 / 7, day % 2, 1.0 + day
@@ -446,6 +458,10 @@ def test_nothing_is_said_of_a_sound_table():
         (
             lambda f: {"code": RNG.permutation(10**6)[:400]},
             "'code' may identify rows",
+        ),
+        (
+            lambda f: {"eur": [f"{i % 350 / 4:.2f}".replace(".", ".,"[i % 2]) for i in range(400)]},
+            "'eur' holds numbers with decimal points and with decimal commas, such as ",
         ),
         (lambda f: {"cm": f.x * 100}, "'x' and 'cm' hold the same information"),
         (lambda f: {"sort": f.kind.str.upper()}, "'kind' and 'sort' hold the same information"),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import bz2
+import csv
 import gzip
 import io
 import json
 import lzma
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -137,6 +139,7 @@ def folder(tmp_path_factory):
     packed = {
         "t.csv": content,
         "t.csv.gz": gzip.compress(content),
+        "t.csv.gzip": gzip.compress(content),
         "t.csv.bz2": bz2.compress(content),
         "t.csv.xz": lzma.compress(content),
         "t.csv.zst": zstd(content),
@@ -171,6 +174,7 @@ def folder(tmp_path_factory):
 SAME = [
     "t.csv",
     "t.csv.gz",
+    "t.csv.gzip",
     "t.csv.bz2",
     "t.csv.xz",
     "t.csv.zst",
@@ -410,6 +414,113 @@ def test_cells_in_other_encodings_stay_as_they_are_written(tmp_path, encoding):
     assert all(line.startswith(row + ",") for line, row in zip(lines, rows, strict=True))
 
 
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.txt", "t.jsonl", "unnamed"])
+@pytest.mark.parametrize("order", ["utf-16-le", "utf-16-be"])
+def test_utf_16_is_found_by_its_byte_order_mark(tmp_path, name, order):
+    rows = [{"mood": "😀☹"[h % 2], "x": h} for h in range(40)]
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    if "json" not in name:
+        text = "mood\tx\r\n" + "".join(f"{row['mood']}\t{row['x']}\r\n" for row in rows)
+    content = f"\ufeff{text}".encode(order)
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    for encoding in ("utf-8", "utf-16"):
+        assert open_table(path, encoding).table().to_pylist() == rows
+    with pytest.raises(TableError, match="is not ascii"):
+        open_table(path, "ascii")
+
+
+def test_encodings_of_a_file_have_their_own_partitions(tmp_path):
+    """Counts that were kept for one encoding are not those of another."""
+    path = tmp_path / "t.csv"
+    path.write_bytes("word,y\nŁódź,u\r\nLüne,v\n".encode("cp1250"))
+    encodings = ("cp1250", "cp1252")
+    found = [open_table(path, encoding) for encoding in encodings]
+    assert [source.table()["word"][0].as_py() for source in found] == ["Łódź", "£ódŸ"]
+    names = [source.partitions[0].name for source in found]
+    assert len(set(names)) == 2
+    assert names == [open_table(path, encoding).partitions[0].name for encoding in encodings]
+
+
+@pytest.mark.parametrize("short", [{0}, {20}, set(range(20, 41))], ids=["head", "one", "rest"])
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("small", [False, True])
+def test_uneven_line_ends(tmp_path, monkeypatch, short, packed, small):
+    """Two files that were joined with cat, say; no byte of a line changes."""
+    if not small:
+        monkeypatch.setattr("genus.table.read.files.SMALL", 0)
+    monkeypatch.setattr("genus.table.read.packing.CHUNK", 64)
+    lines = ["x,note,y", *(f'{h % 7},"a\r\n{h % 3}","{"uv"[h % 2]}"' for h in range(40))]
+    lines = [line + ("\n" if i in short else "\r\n") for i, line in enumerate(lines)]
+    path = tmp_path / ("t.csv.gz" if packed else "t.csv")
+    content = "".join(lines).encode()
+    path.write_bytes(gzip.compress(content) if packed else content)
+    assert open_table(path).table()["x"].to_pylist() == [h % 7 for h in range(40)]
+    assert run("fit", path, "--target", "y", "-o", tmp_path / "m").exit_code == 0
+    out = tmp_path / "o.csv"
+    told = run("predict", tmp_path / "m", path, "-o", out)
+    assert told.exit_code == 0, told.output
+    added = rb",(prediction,p\(u\),p\(v\)|[uv],[^,]*,[^,]*?)(?=\r?\n)"
+    assert re.sub(added, b"", out.read_bytes()) == content
+
+
+@pytest.mark.parametrize("mark", [",", ";"])
+@pytest.mark.parametrize("more", ["", "\r"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_spaces_after_delimiters_are_no_part_of_values(tmp_path, monkeypatch, mark, more, packed):
+    monkeypatch.setattr("genus.table.read.packing.CHUNK", 10)
+    rows = [f'{h}.5, {"ab"[h % 2]}, "{h % 3}, z", {"uv"[h % 2]}' for h in range(9)] + [", , x, u"]
+    text = "".join(f"{row}{more}\n" for row in ["n, k, text, y", *rows]).replace(",", mark)
+    path = tmp_path / ("t.csv.gz" if packed else "t.csv")
+    path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+    for given in (str(path), f"SELECT * FROM '{path}'"):
+        table = open_table(given).table()
+        assert table["n"].to_pylist() == [*(h + 0.5 for h in range(9)), None]
+        assert table["k"].to_pylist() == [*"ababababa", None]
+        assert table["text"].to_pylist() == [*(f"{h % 3}{mark} z" for h in range(9)), "x"]
+    (tmp_path / "some.csv").write_text(text.replace(f"a{mark} ", f"a{mark}"))
+    assert open_table(tmp_path / "some.csv").table()["k"][0].as_py() == " a"
+    assert run("fit", path, "--target", "y", "-o", tmp_path / "m").exit_code == 0
+    told = run("predict", tmp_path / "m", path, "-o", tmp_path / "o.csv")
+    assert told.exit_code == 0, told.output
+    added = rf"{mark} (prediction|[uv](?={mark} [p0])).*?(?=\r?\n)"
+    assert re.sub(added.encode(), b"", (tmp_path / "o.csv").read_bytes()) == text.encode()
+
+
+def test_a_line_of_names_below_a_title_is_noticed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = [f"{h};{'ab'[h % 2]};{'uv'[h % 2]}" for h in range(40)]
+    lines = ["Account;;", "2024;;", "n;k;y", *lines]
+    path, sheet = tmp_path / "t.csv", tmp_path / "t.xlsx"
+    path.write_text("\n".join(lines))
+    with pytest.raises(TableError, match=r"Row 2 contains 'y'") as told:
+        open_table(path).require("y")
+    query = re.search(r'"(SELECT .*)"', str(told.value))[1]
+    assert open_table(query.replace("FILE", str(path))).columns == ["n", "k", "y"]
+    columns = zip(*(line.split(";") for line in lines[1:]), strict=True)
+    sheet.write_bytes(workbook(pa.table(dict(zip("abc", columns, strict=True)))))
+    with pytest.raises(TableError, match=r"Row 2 .* delete the rows above it"):
+        open_table(sheet).require("y")
+    for source in map(open_table, (path, sheet)):
+        with pytest.raises(TableError) as told:
+            source.require("z")
+        assert "Row" not in str(told.value)
+    assert run("fit", query.replace("FILE", str(path)), "--target", "y").exit_code == 0
+    told = run("predict", "model.genus", path)
+    assert "missing; the model was fitted with it" in told.stderr
+    assert "Row 2 contains 'k'. If it is the line of names, use the query" in told.stderr
+
+
+def test_uneven_line_ends_of_a_long_file_are_named(tmp_path, monkeypatch):
+    """A file that is not searched for them before it is read."""
+    for size in ("SMALL", "SNIFFED"):
+        monkeypatch.setattr(f"genus.table.read.files.{size}", 0)
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n" + "1,u\n" * 1_000_000 + "1,u\r\n", newline="")
+    with pytest.raises(TableError, match="some of its lines end with CRLF and some with LF"):
+        open_table(path).table()
+
+
 def test_gzip_on_stdin(folder, model):
     told = run("predict", model, "-", stdin=gzip.compress(as_csv()))
     assert told.exit_code == 0
@@ -495,6 +606,60 @@ def test_times_are_kept_in_json(folder, times):
         assert told.exit_code == 0, told.output
     found = [json.loads(line)["time"] for line in (folder / "times.jsonl").read_text().splitlines()]
     assert found == [times[i % 2] or None for i in range(20)]
+
+
+MOMENTS = '"t": "2024-05-{:02d}T03:26:00+02:00", "m":"2024-05-07T03:26", "start": "7:05"'
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_lines_of_json_stay_as_they_are(folder, packed):
+    """What comes in goes out, byte for byte; only members are added."""
+    lines = [
+        f'{{"n": {i % 9}.50,{MOMENTS.format(i + 1)}, "y":"{"uv"[i % 2]}" }}' for i in range(28)
+    ]
+    (folder / "plain.jsonl").write_text("\n".join(lines))
+    lines += ['{"n":1e400, "more": {"a": [0.10]}}', "{}\t", ' {"n":1 }']
+    content = "\r\n\n".join([*lines, "null"]).encode()
+    given = folder / ("odd.jsonl.gz" if packed else "odd.jsonl")
+    given.write_bytes(gzip.compress(content) if packed else content)
+    model, out = folder / "odd.genus", folder / "o.jsonl"
+    assert run("fit", folder / "plain.jsonl", "--target", "y", "-o", model).exit_code == 0
+    told = run("predict", model, given, "-o", out)
+    assert told.exit_code == 0, told.output
+    found = out.read_bytes()
+    assert all(json.loads(line)["prediction"] in ("u", "v") for line in found.splitlines())
+    kept = re.sub(rb'(, )?"prediction".*?(?=}\s)', b"", found).decode()
+    assert kept == "\r\n".join([*lines, "{}\n"])
+
+
+@pytest.mark.parametrize("name", ["odd.jsonl", "odd.json", "odd.csv"])
+def test_moments_stay_as_they_are_written(folder, name):
+    rows = [json.loads(f'{{{MOMENTS.format(i + 1)}, "y": "{"uv"[i % 2]}"}}') for i in range(28)]
+    text = json.dumps(rows)
+    if name == "odd.jsonl":
+        text = "\n".join(map(json.dumps, rows))
+    if name == "odd.csv":
+        text = "\n".join(map(",".join, [rows[0], *(row.values() for row in rows)]))
+    (folder / name).write_text(text)
+    model = folder / "odd.genus"
+    assert run("fit", folder / name, "--target", "y", "-o", model).exit_code == 0
+    found = {}
+    for suffix in (".jsonl", ".csv", ".tsv", ".parquet"):
+        told = run("predict", model, folder / name, "-o", folder / f"o{suffix}")
+        assert told.exit_code == 0, told.output
+        text = (folder / f"o{suffix}").read_text("latin-1")
+        if suffix == ".parquet":
+            found[suffix] = pyarrow.parquet.read_table(folder / "o.parquet").to_pylist()
+            assert found[suffix][0]["t"].day == 1
+            continue
+        found[suffix] = (
+            [json.loads(line) for line in text.splitlines()]
+            if suffix == ".jsonl"
+            else [*csv.DictReader(text.splitlines(), delimiter="\t" if suffix == ".tsv" else ",")]
+        )
+        assert [{column: row[column] for column in rows[0]} for row in found[suffix]] == rows
+    p = {suffix: [float(row["p(u)"]) for row in own] for suffix, own in found.items()}
+    assert all(own == p[".parquet"] for own in p.values())
 
 
 @pytest.mark.parametrize("last", ["12345678901234567891", "98765432109876543210"])

@@ -261,7 +261,7 @@ def test_the_line_of_names_has_the_delimiter(tmp_path: Path, packed: bool) -> No
         source = open_table(path)
         assert source.columns == ["a", "b"]
         assert source.table().column("b").to_pylist() == ["3,5"] * 3
-        assert list(source.lines().rows()) == content.encode().splitlines()[1:]
+        assert list(source.lines().rows()) == content.encode().splitlines(keepends=True)[1:]
     (tmp_path / "u.csv").write_text("a;b;c\nx;1;2\n")
     (tmp_path / "v.csv").write_text("a;b;c\n1,5;2,5;3,5\n")
     both = open_table([str(tmp_path / "u.csv"), str(tmp_path / "v.csv")]).table()

@@ -13,7 +13,6 @@ from typing import Any
 
 STDIN = "-"
 COMPARED = 20  # tables whose columns are compared
-READ_BY_DUCKDB = ("utf-8", "utf-16", "latin-1")
 
 
 @contextmanager
@@ -29,23 +28,21 @@ def opened(
     if list(data).count(STDIN) > 1:
         raise TableError("- means stdin, which can be read only once. Give it once.")
     with tempfile.TemporaryDirectory(prefix="genus-") as folder:
-        paths = [place(one, encoding, folder) for one in data]
+        paths = [place(one, folder) for one in data]
         names = dict(zip(paths, data, strict=True))
-        known = encoding if encoding in READ_BY_DUCKDB else "utf-8"
         try:
             if skip_unreadable:
-                paths = readable_files(paths, known)
-            source = open_table(paths[0] if len(paths) == 1 else paths, known, texts)
+                paths = readable_files(paths, encoding)
+            source = open_table(paths[0] if len(paths) == 1 else paths, encoding, texts)
             if 1 < len(paths) <= COMPARED:
-                tell_uneven([open_table(path, known).columns for path in paths])
+                tell_uneven([open_table(path, encoding).columns for path in paths])
         except TableError as error:
             raise TableError(as_given(str(error), names)) from None
         yield replace(source, name=as_given(source.name, names))
 
 
-def place(data: str, encoding: str, folder: str) -> str:
-    """Return DATA unchanged, or the path of a copy of it: of stdin, a pipe or a recoded file."""
-    from genus.table import TableError
+def place(data: str, folder: str) -> str:
+    """Return DATA unchanged, or the path of a copy of it: of stdin or a pipe."""
     from genus.table.read.packing import is_pipe, spooled
 
     path = spool(folder) if data == STDIN else data
@@ -53,12 +50,6 @@ def place(data: str, encoding: str, folder: str) -> str:
         path = spooled(path)
     if os.path.isfile(path):
         refuse_model(path, data)
-        return path if encoding in READ_BY_DUCKDB else recoded(path, shown(data), encoding, folder)
-    if encoding not in READ_BY_DUCKDB:
-        raise TableError(
-            f"Only single files can be read in the encoding {encoding}. Convert the files with "
-            "iconv."
-        )
     return path
 
 
@@ -80,24 +71,6 @@ def spool(folder: str) -> str:
     with open(path, "wb") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
     return path
-
-
-def recoded(path: str, name: str, encoding: str, folder: str) -> str:
-    """Return the path of a copy in UTF-8, for a file in an encoding that DuckDB cannot read."""
-    from genus.table import TableError
-
-    suffix = os.path.splitext(path)[1]
-    try:
-        with (
-            open(path, encoding=encoding, newline="") as given,
-            tempfile.NamedTemporaryFile(
-                "w", encoding="utf-8", newline="", suffix=suffix, dir=folder, delete=False
-            ) as file,
-        ):
-            shutil.copyfileobj(given, file)
-    except UnicodeError as error:
-        raise TableError(f"{name} is not {encoding}: {error}. Try another --encoding.") from None
-    return file.name
 
 
 def refuse_model(path: str, name: str) -> None:

@@ -243,13 +243,21 @@ class Why:
         odds = explanation.log_odds(first, second)[0]
         known = set(one.column_names)  # parts of dates are not among them
         values = [
-            one.column(name)[0].as_py() if name in known else explanation.values[0, j]
+            cell(one.column(name)) if name in known else explanation.values[0, j]
             for j, name in enumerate(explanation.features)
         ]
         target = model.plan_.target
         own = one.column(target)[0].as_py() if target in known else None
         truth = None if own is None else (target, own)
         return cls(explanation, p, first, second, odds, values, truth)
+
+
+def cell(column: Any) -> Any:
+    """Return the only value of a column, with the digits that its type holds."""
+    import pyarrow.types as pt
+
+    value = column[0].as_py()
+    return float(f"{value:.7g}") if pt.is_float32(column.type) and value is not None else value
 
 
 def as_object(why: Why, number: int) -> dict[str, Any]:
@@ -300,14 +308,15 @@ def told(why: Why, number: int) -> str:
         (f"For {label[first]} rather than {label[second]}, in log-odds", 1),
         ("Against", -1),
     ):
-        own = []
+        own: list[tuple[str, float]] = []
         for j in shown:
             if sign * odds[j] > 0:
                 own.append((names[j], odds[j]))
                 found = words(why.explanation, j, first, second)
                 own += [(f"    {word}", odd) for word, odd in found]
-        if own:
-            lines += ["", bold(side), *table(own, np.abs(odds[:-1]).max(), width)]
+        if own or sign > 0:
+            listed = table(own, np.abs(odds[:-1]).max(initial=0.0), width) or ["  (no column)"]
+            lines += ["", bold(side), *listed]
     others = [(why.explanation.rest, odds[-1])]
     if rest:
         others.insert(0, (f"({len(rest)} more columns)", odds[rest].sum()))
@@ -333,7 +342,7 @@ def named(cells: Sequence[tuple[str, Any]]) -> list[str]:
     from genus.display.text import names
 
     def as_text(value: Any) -> str:
-        text = f"{value:.6g}" if isinstance(value, float) else str(value)
+        text = f"{value:.15g}" if isinstance(value, float) else str(value)
         return "missing" if value is None else text
 
     columns = names([name for name, _ in cells], WIDEST_COLUMN)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
@@ -27,7 +28,7 @@ def add(models: tuple[str, ...], output: str) -> None:
     from functools import reduce
     from operator import add
 
-    from genus.cli.errors import say
+    from genus.cli.errors import note, say
     from genus.cli.models import read, refuse_name, refuse_out, write
 
     if len(models) < 2:
@@ -44,9 +45,23 @@ def add(models: tuple[str, ...], output: str) -> None:
             )
     merged = reduce(add, read_ones)
     write(merged, output)
+    for one, other in same_files(models):
+        note(f"{one} and {other} hold the same rows, which the merged model counts twice.")
     for line in lost(read_ones, merged):
         say(line)
     say(f"Wrote {output}, with {merged.class_count_.sum():,.10g} rows.")
+
+
+def same_files(paths: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the files that have the content of an earlier one, after that one."""
+    import hashlib
+
+    found: dict[bytes, int] = {}
+    for i, path in enumerate(paths):
+        with open(path, "rb") as file:
+            first = found.setdefault(hashlib.file_digest(file, "sha256").digest(), i)
+        if first != i:
+            yield paths[first], path
 
 
 def lost(parts: list[Any], merged: Any) -> list[str]:

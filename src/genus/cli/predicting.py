@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import click
@@ -32,10 +34,11 @@ def predict(
     """Add predicted classes and probabilities to a table.
 
     All columns of DATA are kept; `prediction` and `p(CLASS)` are added after them. If DATA and OUT
-    are CSV, the text of the lines is copied unchanged, in UTF-8; the probabilities have a decimal
-    comma if numbers in DATA do. Otherwise, columns of very long numbers, of numbers with leading
-    zeros, or of times such as 7:05 become text. Rows are written as they are read, so a table may
-    be larger than memory.
+    are both CSV or both JSON lines, the text of the lines is copied unchanged, in UTF-8; in CSV,
+    the probabilities have a decimal comma if numbers in DATA do. Otherwise, columns of very long
+    numbers, of numbers with leading zeros, or of times such as 7:05 become text; in CSV and JSON
+    lines, dates stay as they are written. Rows are written as they are read, so a table may be
+    larger than memory.
 
     \b
     Examples:
@@ -56,13 +59,11 @@ def predicted(
     decision: Any = None,
 ) -> None:
     """Write a table with a model's predictions to a file."""
-    import pyarrow as pa
-
     from genus.cli.data import opened, tell_extra
     from genus.cli.errors import say, say_written
     from genus.cli.models import read_predictor, refuse_overwriting
     from genus.cli.progress import rows_passing
-    from genus.display.output import format_of, rows_to, rows_with_lines_to
+    from genus.display.output import TEXTS, format_of, rows_to, rows_with_lines_to
     from genus.stacking.decision import Decision
 
     format_of(output)
@@ -75,17 +76,18 @@ def predicted(
         tell_extra(source, learned)
         refuse_new(source, learned, force)
         lines = lines_for(output, source)
-        source = source.unaltered() if lines is None else source
-        empty = scored(pa.Table.from_batches([], source.schema), learned, rule)
+        kept = source if lines else source.unaltered(as_text=format_of(output) in TEXTS)
+        empty = scored(nothing(source), nothing(kept), learned, rule)
         rows = 0
         if lines is None:
             out = rows_to(output, empty.schema)
         else:
-            comma = lines.delimiter == ";" and has_commas(source.look(LOOKED), learned.plan_)
+            with_semicolons = getattr(lines, "delimiter", "").strip() == ";"
+            comma = with_semicolons and has_commas(source.look(LOOKED), learned.plan_)
             out = rows_with_lines_to(output, empty.schema, lines, comma)
         with rows_passing("predict", source) as progress, out as write:
-            for batch in source.batches():
-                for part in scored(batch, learned, rule).to_batches():
+            for batch, own in side_by_side(source, kept):
+                for part in scored(batch, own, learned, rule).to_batches():
                     write(part)
                 rows += batch.num_rows
                 progress(batch.num_rows)
@@ -104,7 +106,11 @@ def refuse_new(source: Any, model: Any, force: bool) -> None:
     from genus.table import Frame, TableError
     from genus.table.drift import ENOUGH, HALF, empty_columns, of_frame
 
-    model.plan_.require_columns(source.schema.names)
+    try:
+        model.plan_.require_columns(source.columns)
+    except TableError as error:
+        lacking = next(c for c in model.plan_.used if c.source not in source.columns)
+        raise TableError(f"{error}{source.title_above(lacking.source)}") from None
     some = Frame.of(source.look(LOOKED), model.plan_)
     statistics, total = model.model_.statistics, float(model.model_.weights["rows"].sum())
     found = of_frame(some, statistics["cells"], total)
@@ -145,17 +151,45 @@ def has_commas(rows: Any, plan: Any) -> bool:
 def lines_for(output: str, source: Any) -> Any:
     """Return the lines of DATA if they can be copied unchanged, else None."""
     from genus.display.output import DELIMITERS, format_of
+    from genus.table.read.lines import Objects
 
     lines = None if source.lines is None else source.lines()
-    if lines is None or lines.head is None:
+    written = format_of(output)
+    if isinstance(lines, Objects):
+        return lines if written == "json" else None
+    if lines is None or lines.head is None or written not in DELIMITERS:
         return None
-    written = DELIMITERS.get(format_of(output))
-    same = written is not None and (lines.delimiter == "\t") == (written == "\t")
-    return lines if same else None
+    return lines if (lines.delimiter == "\t") == (DELIMITERS[written] == "\t") else None
 
 
-def scored(rows: Any, model: Any, rule: Any = None) -> Any:
-    """Return rows with their predictions as an Arrow table; `rule` chooses the class."""
+def nothing(source: Any) -> Any:
+    """Return a table with the columns of a source and no rows."""
+    import pyarrow as pa
+
+    return pa.Table.from_batches([], source.schema)
+
+
+def side_by_side(source: Any, kept: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield batches of the same rows of two sources; they are read once if they are the same."""
+    if kept is source:
+        yield from ((batch, batch) for batch in source.batches())
+        return
+    from genus.table import TableError
+
+    others = kept.batches()
+    for batch in source.batches():
+        while batch.num_rows:
+            other = next(others, None)
+            if other is None:
+                raise TableError(f"{source.name} changed while it was read. Copy it first.")
+            rows = min(batch.num_rows, other.num_rows)
+            yield batch.slice(0, rows), other.slice(0, rows)
+            batch, rest = batch.slice(rows), other.slice(rows)
+            others = chain([rest] if rest.num_rows else [], others)
+
+
+def scored(rows: Any, kept: Any, model: Any, rule: Any = None) -> Any:
+    """Return the rows `kept` with the predictions for `rows`; `rule` chooses the class."""
     import numpy as np
 
     from genus.table.predictions import with_predictions
@@ -163,4 +197,4 @@ def scored(rows: Any, model: Any, rule: Any = None) -> Any:
     model.plan_.require_columns(rows.schema.names)
     p = model.predict_proba(rows) if rows.num_rows else np.zeros((0, len(model.classes_)))
     decided = p.argmax(axis=1) if rule is None else rule.decide(p)
-    return with_predictions(rows, model.classes_, decided, p)
+    return with_predictions(kept, model.classes_, decided, p)

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 from genus.arrays import arrow
 from genus.persistence.atomic import PREFIX, replacing, write_all
 from genus.table import TableError
-from genus.table.read.lines import Lines
+from genus.table.read.lines import Lines, Objects
 
 STDOUT = "-"
 FORMATS = {
@@ -28,8 +28,9 @@ FORMATS = {
     ".feather": "arrow",
     ".arrow": "arrow",
 }
-PACKED = (".gz", ".bz2", ".xz", ".zst")  # for formats that are text
+PACKED = (".gz", ".bz2", ".xz", ".zst")  # for TEXTS
 DELIMITERS = {"csv": ",", "tsv": "\t"}
+TEXTS = (*DELIMITERS, "json")  # formats that are text
 Write = Callable[[Any], object]
 
 
@@ -65,36 +66,40 @@ def rows_to(path: str, schema: Any) -> Iterator[Write]:
 
 @contextmanager
 def rows_with_lines_to(
-    path: str, schema: Any, lines: Lines, comma: bool = False
+    path: str, schema: Any, lines: Lines | Objects, comma: bool = False
 ) -> Iterator[Write]:
-    """Open a file for the given CSV `lines`, unchanged but with new columns appended.
+    """Open a file for the given `lines`, unchanged but with new columns appended.
 
     Yield a function that takes batches of the same rows, each with the columns of the lines and
     the new columns after them. If `comma`, numbers of these have a decimal comma.
     """
-    delimiter, given = lines.delimiter, lines.rows()
+    given = lines.rows()
     first = lines.columns  # position of the first added column
 
-    def joined(line: bytes | None, cells: bytes) -> bytes:
+    def joined(line: bytes | None, cells: str) -> bytes:
         if line is None:
             raise TableError(
-                "The lines of the CSV file do not match the rows that were read from it; it "
-                "may have changed meanwhile. Copy it first, or write another format, such as "
-                "Parquet."
+                "The lines of the file do not match the rows that were read from it; it may have "
+                "changed meanwhile. Copy it first, or write another format, such as Parquet."
             )
-        return line + delimiter.encode() + cells + lines.end
+        return lines.joined(line, cells.encode())
+
+    def cells(batch: Any) -> list[str]:
+        if isinstance(lines, Objects):
+            return [plain(row)[1:-1] for row in batch.to_pylist()]
+        return csv_rows(with_commas(batch) if comma else batch, lines.delimiter)
 
     def write(batch: Any) -> None:
-        new = batch.select(range(first, batch.num_columns))
-        added = csv_rows(with_commas(new) if comma else new, delimiter)
-        file.write(b"".join(joined(next(given, None), cells.encode()) for cells in added))
+        added = cells(batch.select(range(first, batch.num_columns)))
+        file.write(b"".join(joined(next(given, None), own) for own in added))
 
     with binary(path) as file:
-        names = quoted(arrow.strings(schema.names[first:]), delimiter).to_pylist()
-        file.write(joined(lines.head, delimiter.join(names).encode()))
+        if isinstance(lines, Lines):
+            names = quoted(arrow.strings(schema.names[first:]), lines.delimiter).to_pylist()
+            file.write(joined(lines.head, lines.delimiter.join(names)))
         yield write
         if next(given, None) is not None:
-            joined(None, b"")
+            joined(None, "")
 
 
 def with_commas(batch: Any) -> Any:

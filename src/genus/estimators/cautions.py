@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from shlex import quote
 from typing import Any
 
 import numpy as np
 
-from genus.arrays import labels
+from genus.arrays import arrow, labels
 from genus.statistics.group import is_whole
+from genus.table.numerals import are_readable, reading_of
 from genus.table.plan import NOTHING
 from genus.table.predictions import LABEL, probability_names
 
@@ -113,12 +115,32 @@ def identifiers(model: Any) -> Iterator[str]:
             continue
         once = float(own[own <= 1].sum() / there)
         whole = column.type.startswith(("int", "uint")) and len(axis) >= NEARLY_ALL * there
-        if (column.kind == "category" and once >= ONCE) or whole:
+        if column.kind == "category" and once >= ONCE and (both := two_notations(axis.tolist())):
+            yield (
+                f"Column {column.name!r} holds numbers with decimal points and with decimal "
+                f"commas, such as {both[0]} and {both[1]}, so each of its values is a category. "
+                "Write all of them in one way, and fit again."
+            )
+        elif (column.kind == "category" and once >= ONCE) or whole:
             yield (
                 f"Column {column.name!r} may identify rows: it has about {len(axis):,} different "
                 f"values in {there:,.0f} rows. If it does, leave it out: "
                 f"--ignore {quote(column.name)} (ignore=)."
             )
+
+
+def two_notations(names: Sequence[Any]) -> tuple[str, str] | None:
+    """Return a number with a decimal point and one with a decimal comma, if names mix the two.
+
+    >>> two_notations(["4.81", "7", "4,81"]), two_notations(["4.81", "red", "4,81"])
+    (('4.81', '4,81'), None)
+    """
+    texts = [name for name in names if isinstance(name, str)]
+    point = next(filter(re.compile(r"-?\d+\.\d+").fullmatch, texts), None)
+    comma = next(filter(re.compile(r"-?\d+,\d+").fullmatch, texts), None)
+    if point is None or comma is None or not all(are_readable(texts)):
+        return None
+    return (point, comma) if reading_of(arrow.strings(texts)) is None else None
 
 
 def copied_columns(model: Any) -> Iterator[str]:

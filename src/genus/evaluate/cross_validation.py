@@ -7,6 +7,7 @@ each fold. Leave-one-out uses closed forms if there are any, and keeps the pseud
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -143,7 +144,10 @@ def predicted_anew(
     for past, test in (map(np.flatnonzero, split) for split in splits):
         model = clone(estimator).fit(rows.take(past), classes[codes[past]], weight[past])
         at = labels.positions(model.classes_, classes)
-        found[np.ix_(test, at)] = model.predict_proba(rows.take(test))
+        with warnings.catch_warnings():
+            # Categories that only later rows have are part of what is measured.
+            warnings.simplefilter("ignore", UserWarning)
+            found[np.ix_(test, at)] = model.predict_proba(rows.take(test))
         if progress is not None:
             progress(len(test))
     return found

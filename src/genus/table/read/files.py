@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import glob
 import json
@@ -29,8 +30,18 @@ from genus.table.read.formats import (
     suffix_of,
     suffixless,
 )
-from genus.table.read.lines import NONE, Lines
-from genus.table.read.packing import ORIGINS, plain_file, stamp
+from genus.table.read.lines import NONE, Lines, Objects, lines_in, split_end
+from genus.table.read.packing import (
+    CHUNK,
+    ORIGINS,
+    UNEVEN,
+    chunks_of,
+    copy_of,
+    in_utf8,
+    plain_file,
+    stamp,
+    with_even_lines,
+)
 from genus.table.read.sources import (
     BATCH,
     Partition,
@@ -55,10 +66,11 @@ SHORT_BLOCK = 1 << 14  # bytes of a sample to estimate the number of lines
 DATE_FORMAT = "dateformat = '%Y-%m-%d'"
 # Without BOOLEAN, because yes and no, or t and f, should stay as they are written.
 TYPES = "['BIGINT', 'DOUBLE', 'TIME', 'DATE', 'TIMESTAMP', 'TIMESTAMPTZ', 'VARCHAR']"
+ENCODINGS = {"csv": ("utf-8", "latin-1"), "json": ("utf-8",)}  # that DuckDB reads
 DELIMITERS = ",;\t|"
 ALIKE = 0.8  # similarity of the names of files that may be meant
 LONGEST_ADVICE = 500  # characters of names in a query that an error advises
-MOST_LINES = 1_000_000  # searched for one with another number of fields
+MOST_LINES = 1_000_000  # searched for one that has another number of fields, or ends otherwise
 SQL = re.compile(r"\s*(\(\s*)*(select|with|from|values|table|pivot|unpivot)\b.*\s", re.I | re.S)
 SQL_CSV = re.compile(r"\.(csv|tsv)(\.gz|\.zst)?$", re.I)  # read as CSV in a query
 # Integers that a float cannot hold, and leading signs and zeros, which a number does not keep.
@@ -111,7 +123,7 @@ def from_query(sql: str) -> Source:
         return from_sql(name, plain)
     for path in read:
         files = sorted(glob.glob(path, recursive=True))
-        refuse_repeated(csv_options([path], size_of(path)), files, source.columns)
+        refuse_repeated(csv_options(files, size_of(files)), files, source.columns)
     return source
 
 
@@ -124,7 +136,8 @@ def with_our_types(sql: str) -> tuple[str, list[str]]:
         written = re.match(rb"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"", text[at:])
         if not (written and SQL_CSV.search(path)):
             continue
-        read = f"read_csv({literal(path)}{csv_options([path], size_of(path))})"
+        files = glob.glob(path, recursive=True)
+        read = f"read_csv({literal(path)}{csv_options(files, size_of(files))})"
         paths.append(path)
         stem = suffixless(os.path.basename(path)).replace('"', '""')
         read += "" if alias else f' AS "{stem}"'
@@ -143,9 +156,9 @@ def tables_in(tree: Any) -> Iterator[tuple[int, str, str]]:
             yield from tables_in(branch)
 
 
-def size_of(path: str) -> int:
-    """Return the total size in bytes of the files that a path or a glob matches."""
-    return sum(os.path.getsize(one) for one in glob.glob(path, recursive=True))
+def size_of(paths: Iterable[str]) -> int:
+    """Return the total size of files in bytes."""
+    return sum(map(os.path.getsize, paths))
 
 
 def from_sql(name: str, sql: str) -> Source:
@@ -171,14 +184,34 @@ def literal(text: str) -> str:
 
 def csv_options(paths: Sequence[str], size: int) -> str:
     """Return the options for reading CSV files with `size` bytes in total."""
-    tabs = all(suffix_of(path) in (".tsv", ".tab") for path in paths)
-    options = ", delim = '\t'" if tabs else ""
+    tabs = bool(paths) and all(suffix_of(path) in (".tsv", ".tab") for path in paths)
+    delimiter = "\t" if tabs else spaced_delimiter(paths)
+    options = f", delim = {literal(delimiter)}" if delimiter else ""
     sample = -1 if size <= SNIFFED else SAMPLED
     # `genus.table.numerals` reads dates in other orders, because all values of a column decide the
     # order and the plan keeps it.
     # A row may begin with # as any row: DuckDB would take it for a comment and leave it out.
     options += f", comment = '', {DATE_FORMAT}, sample_size = {sample}"
     return f"{options}, auto_type_candidates = {TYPES}"
+
+
+def spaced_delimiter(paths: Sequence[str]) -> str:
+    """Return the delimiter and a space if every delimiter in CSV files has a space behind it.
+
+    Otherwise, return "". The first SNIFFED bytes of each file decide.
+    """
+    mark = delimiter_of(paths[:1])
+    return f"{mark} " if mark and all(is_spaced(path, mark.encode()) for path in paths) else ""
+
+
+def is_spaced(path: str, mark: bytes) -> bool:
+    """Return whether a space follows each `mark` in a file."""
+    last = b""
+    for chunk in islice(chunks_of(path), SNIFFED // CHUNK):
+        if re.search(re.escape(mark) + b"[^ ]", last + chunk):
+            return False
+        last = chunk[-1:]
+    return True
 
 
 def in_memory(name: str, sql: str) -> Source:
@@ -211,8 +244,26 @@ def from_files(given: Sequence[str], encoding: str = "utf-8") -> Source:
             f"{name}: a {kind} file holds one table, so # cannot choose another. Leave out the # "
             "and what follows it."
         )
+    if kind in ENCODINGS:
+        encoding = encoding_named(encoding)
+        paths = [in_utf8(path, encoding, ENCODINGS[kind]) for path in paths]
+        encoding = encoding if encoding in ENCODINGS[kind] else "utf-8"
     base = os.path.commonpath([base_of(path) for path, _ in parts])
     return format_named(kind).open(Files(name, paths, base, left, encoding))
+
+
+def encoding_named(name: str) -> str:
+    """Return the usual name of a text encoding.
+
+    >>> encoding_named("UTF8"), encoding_named("iso-8859-1"), encoding_named("cp1252")
+    ('utf-8', 'latin-1', 'cp1252')
+    """
+    try:
+        "".encode(name)
+    except LookupError:
+        raise TableError(f'{name!r} is not a known encoding. Try "latin-1" or "utf-16".') from None
+    usual = codecs.lookup(name).name
+    return {"iso8859-1": "latin-1"}.get(usual, usual)
 
 
 def split_part(path: str) -> tuple[str, str]:
@@ -230,11 +281,11 @@ def split_part(path: str) -> tuple[str, str]:
 
 def csv_files(files: Files) -> Source:
     """Open CSV files."""
-    size = sum(os.path.getsize(path) for path in files.paths)
+    size = size_of(files.paths)
     options = csv_options(files.paths, size)
     if len(files.paths) > 1:  # for one file it would only double the time to open it
         options += ", union_by_name = true"
-    if files.encoding.lower() not in ("utf-8", "utf8"):
+    if files.encoding != "utf-8":
         options += f", encoding = {literal(files.encoding)}"
     return from_csv(files.name, options, files.paths, size)
 
@@ -259,7 +310,7 @@ def from_json(name: str, paths: Sequence[str], texts: tuple[str, ...] = ()) -> S
     if odd:
         return from_json(name, paths, (*texts, *odd))
     whole = Partition("; ".join(map(stamp, paths)), source.opened)
-    doubles = {column: "VARCHAR" for column, kind in types.items() if kind == "DOUBLE"}
+    texts_of_all = dict.fromkeys(types, "VARCHAR")
     return replace(
         source,
         divided=lambda: [whole],
@@ -267,7 +318,8 @@ def from_json(name: str, paths: Sequence[str], texts: tuple[str, ...] = ()) -> S
         estimated=lambda: expected_lines(paths),
         with_text=lambda columns: from_json(name, paths, (*texts, *columns)),
         guessed=frozenset(f.name for f in source.schema if pt.is_temporal(f.type)),
-        altered=lambda: altered_in(name, typed_json(listed, doubles), dict.fromkeys(doubles, LONG)),
+        lines=lambda: Objects.of(paths, len(source.columns)),
+        altered=lambda: altered_columns(name, typed_json(listed, texts_of_all), source.schema),
     )
 
 
@@ -400,16 +452,22 @@ def from_csv(
     decide the types of columns. The columns `texts` are read as text.
     """
     at_once = size <= SMALL or (size <= SNIFFED and has_long_lines(paths, size))
+    if not at_once and size <= SNIFFED:  # DuckDB notices uneven line ends while it reads rows
+        paths = [with_even_lines(path) for path in paths]
     listed = "[" + ", ".join(map(quoted, paths)) + "]"
     types = ", ".join(f"{literal(column)}: 'VARCHAR'" for column in texts)
     sql = f"SELECT * FROM read_csv({listed}{options}{f', types = {{{types}}}' if texts else ''})"
     try:
         source = in_memory(name, sql) if at_once else from_sql(name, sql)
     except TableError as error:
-        if "do not form a table" not in str(error):
+        if "do not form a table" not in str(error) and "fields where" not in str(error):
             raise
+        for repaired in (with_even_lines, without_last_delimiters):
+            copies = [repaired(path) for path in paths]
+            if copies != list(paths):
+                return from_csv(name, options, copies, size, texts)
         for path in paths:
-            refuse_ragged(name if len(paths) == 1 else path, path)
+            refuse_ragged(name if len(paths) == 1 else ORIGINS.get(path, path), path)
         raise
     if hidden_names(source.columns) and "delim = " not in options:
         delimiter = delimiter_of(paths)
@@ -521,7 +579,8 @@ def encoding_in(options: str) -> str:
 def lines_of(options: str, paths: Sequence[str]) -> Lines | None:
     """Return the unchanged lines of CSV files, in UTF-8; None if that is unsafe."""
     encoding = re.search(r", encoding = '(.*)'", options)
-    return Lines.of(paths, dialect_of(options, paths[0]), encoding[1] if encoding else "utf-8")
+    given = [UNEVEN.get(path, path) for path in paths]
+    return Lines.of(given, dialect_of(options, paths[0]), encoding[1] if encoding else "utf-8")
 
 
 def dialect_of(options: str, path: str) -> dict[str, Any]:
@@ -605,9 +664,9 @@ def refuse_unnamed(name: str, options: str, paths: Sequence[str], columns: Seque
             read = f"SELECT * FROM read_csv([{quoted(path)}]{options}) LIMIT 0"
             own = connection().cursor().sql(read).columns
         if own and set(own) <= set(hidden) < set(columns):
-            refuse_ragged(path, path)
+            refuse_ragged(ORIGINS.get(path, path), path)
             raise TableError(
-                f"{path} has other columns than the other files: "
+                f"{ORIGINS.get(path, path)} has other columns than the other files: "
                 f"{shortened(', '.join(map(repr, own)))}. Give files with the same columns."
             )
 
@@ -746,6 +805,29 @@ def refuse_ragged(name: str, path: str) -> None:
                     f"where {expected} are expected. Correct the line, or quote fields that "
                     "contain the delimiter."
                 )
+
+
+def without_last_delimiters(path: str) -> str:
+    """Return the path of a copy whose lines do not end with a delimiter that their head lacks.
+
+    DuckDB ignores such delimiters itself, but only in short files.
+    """
+    delimiter = delimiter_of([path])
+    head = next(lines_in(path, '"'), b"").rstrip()
+    columns = head.count(delimiter.encode()) + 1
+    lines = Lines((path,), head, delimiter, '"', 0, columns)
+
+    def repaired() -> Iterator[bytes]:
+        for line in lines.of_file(path):
+            bare, end = split_end(line)
+            yield bare[:-1] + end if lines.ends_with_delimiter(bare) else line
+
+    first = zip(lines.of_file(path), repaired(), strict=True)
+    if not delimiter or all(one == other for one, other in islice(first, MOST_LINES)):
+        return path
+    copy = copy_of(path, "without last delimiters", repaired())
+    UNEVEN[copy] = UNEVEN.get(path, path)
+    return copy
 
 
 def base_of(path: str) -> str:

@@ -60,7 +60,7 @@ class Format:
         return function(files)
 
 
-BY_DUCKDB = (".gz", ".gzip", ".zst")
+BY_DUCKDB = (".gz", ".zst")
 FORMATS = (
     Format("csv", (".csv", ".tsv", ".tab", ".txt"), b"", "files:csv_files", BY_DUCKDB),
     Format("json", (".json", ".jsonl", ".ndjson"), b"", "files:json_files", BY_DUCKDB),

@@ -1,4 +1,4 @@
-"""Keep the lines of CSV files unchanged, to write a table again as it was.
+"""Keep the lines of CSV and JSON files unchanged, to write a table again as it was.
 
 A parsed cell can differ from what was written, such as an identifier with twenty digits that was
 read as a number. So new columns are appended to the original lines.
@@ -6,6 +6,8 @@ read as a number. So new columns are appended to the original lines.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -19,9 +21,10 @@ NONE = "(empty)"  # how DuckDB reports a character that a file does not use
 
 @dataclass(frozen=True)
 class Lines:
-    """The lines of CSV files with the same first line, in UTF-8 and without line ends.
+    """The lines of CSV files with the same first line, in UTF-8 and with their line ends.
 
-    `head` is the line of column names, None if there is none. `skipped` lines come before it.
+    `head` is the line of column names, None if there is none. `skipped` lines come before it. If
+    the last line has no end, it gets `end`.
     """
 
     paths: tuple[str, ...]
@@ -54,42 +57,113 @@ class Lines:
         )
         if not dialect["HasHeader"]:
             return found if len(paths) == 1 else None
-        heads = {next(islice(found.of_file(path), skipped, None), b"") for path in paths}
-        (head, *others) = heads
-        return None if others else replace(found, head=head)
+        heads = [next(islice(found.of_file(path), skipped, None), b"") for path in paths]
+        same = len({head.rstrip(b"\r\n") for head in heads}) == 1
+        return replace(found, head=heads[0]) if same else None
 
     def rows(self) -> Iterator[bytes]:
         """Yield the lines of the rows of all files; empty lines are skipped, as in DuckDB."""
         before = self.skipped + (self.head is not None)
         for path in self.paths:
             lines = islice(self.of_file(path), before, None)
-            yield from (line for line in lines if line or self.columns == 1)
+            yield from (line for line in lines if line.strip(b"\r\n") or self.columns == 1)
+
+    def joined(self, line: bytes, cells: bytes) -> bytes:
+        """Return a line with more cells, and with its own line end.
+
+        A line may end with a delimiter after as many cells as there are columns. DuckDB ignores it,
+        and here it is the one before the new cells.
+        """
+        bare, end = split_end(line)
+        between = b"" if self.ends_with_delimiter(bare) else self.delimiter.encode()
+        return bare + between + cells + (end or self.end)
+
+    def ends_with_delimiter(self, line: bytes) -> bool:
+        """Return whether a line ends with a delimiter after as many cells as there are columns."""
+        mark = self.delimiter.encode()
+        if not line.endswith(mark) or line.count(mark) < self.columns:
+            return False
+        quote = re.escape(self.quote.encode())
+        plain = re.sub(quote + b"[^" + quote + b"]*" + quote, b"", line) if quote else line
+        return plain.count(mark) == self.columns
 
     def of_file(self, path: str) -> Iterator[bytes]:
         """Yield all lines of a file; a quoted line end does not end a line."""
-        import pyarrow as pa
+        return lines_in(path, self.quote, self.encoding)
 
-        with pa.input_stream(path, compression="detect") as stored:
-            file = stored
-            if self.encoding != "utf-8":
-                file = pa.transcoding_input_stream(stored, self.encoding, "utf-8")
-            rest = b""
-            while chunk := file.read(CHUNK):
-                content = rest + chunk
-                ends = self.ends_in(content)
-                start = 0
-                for end in ends.tolist():
-                    yield content[start:end].removesuffix(b"\r")
-                    start = end + 1
-                rest = content[start:]
-            if rest:
-                yield rest.removesuffix(b"\r")
 
-    def ends_in(self, content: bytes) -> Any:
-        """Return the positions of line ends in bytes that start at the beginning of a line."""
-        letters = np.frombuffer(content, dtype=np.uint8)
-        ends = np.flatnonzero(letters == ord("\n"))
-        if not self.quote or self.quote.encode() not in content:
-            return ends
-        quotes = np.flatnonzero(letters == ord(self.quote))
-        return ends[np.searchsorted(quotes, ends) % 2 == 0]
+@dataclass(frozen=True)
+class Objects:
+    """The lines of JSON files with an object in each line, and with their line ends."""
+
+    paths: tuple[str, ...]
+    columns: int
+
+    @classmethod
+    def of(cls, paths: Sequence[str], columns: int) -> Objects | None:
+        """Return the lines of files; None unless each begins with an object in one line."""
+        return cls(tuple(paths), columns) if all(map(begins_with_object, paths)) else None
+
+    def rows(self) -> Iterator[bytes]:
+        """Yield the lines of the rows of all files; empty lines are skipped, as in DuckDB."""
+        for path in self.paths:
+            yield from (line for line in lines_in(path) if line.strip())
+
+    def joined(self, line: bytes, members: bytes) -> bytes:
+        """Return a line with more members of its object; `null` is an object without members."""
+        bare, end = split_end(line)
+        own, brace, rest = (b"{}" if bare.strip() == b"null" else bare).rpartition(b"}")
+        between = b"" if own.rstrip().endswith(b"{") else b", "
+        return own + between + members + brace + rest + (end or b"\n")
+
+
+def begins_with_object(path: str) -> bool:
+    """Return whether the first line of a file that is not empty holds a whole JSON object."""
+    import pyarrow as pa
+
+    with pa.input_stream(path, compression="detect") as file:
+        first = file.read(CHUNK).lstrip().partition(b"\n")[0]
+    try:
+        return isinstance(json.loads(first), dict)
+    except ValueError:
+        return False
+
+
+def split_end(line: bytes) -> tuple[bytes, bytes]:
+    """Split a line into its content and its line end.
+
+    >>> split_end(b"a,b\\r\\n"), split_end(b"a")
+    ((b'a,b', b'\\r\\n'), (b'a', b''))
+    """
+    bare = line.removesuffix(b"\n").removesuffix(b"\r")
+    return bare, line[len(bare) :]
+
+
+def lines_in(path: str, quote: str = "", encoding: str = "utf-8") -> Iterator[bytes]:
+    """Yield all lines of a file in UTF-8; a line end between quotes does not end a line."""
+    import pyarrow as pa
+
+    with pa.input_stream(path, compression="detect") as stored:
+        file = stored
+        if encoding != "utf-8":
+            file = pa.transcoding_input_stream(stored, encoding, "utf-8")
+        rest = b""
+        while chunk := file.read(CHUNK):
+            content = rest + chunk
+            start = 0
+            for end in ends_in(content, quote).tolist():
+                yield content[start : end + 1]
+                start = end + 1
+            rest = content[start:]
+        if rest:
+            yield rest
+
+
+def ends_in(content: bytes, quote: str) -> Any:
+    """Return the positions of line ends in bytes that start at the beginning of a line."""
+    letters = np.frombuffer(content, dtype=np.uint8)
+    ends = np.flatnonzero(letters == ord("\n"))
+    if not quote or quote.encode() not in content:
+        return ends
+    quotes = np.flatnonzero(letters == ord(quote))
+    return ends[np.searchsorted(quotes, ends) % 2 == 0]

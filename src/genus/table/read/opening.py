@@ -12,7 +12,7 @@ from typing import Any
 from genus.arrays import arrow
 from genus.arrays.options import warn
 from genus.table.read.databases import from_server, is_server
-from genus.table.read.files import SQL, files_of, from_files, from_query, split_part
+from genus.table.read.files import SQL, encoding_named, files_of, from_files, from_query, split_part
 from genus.table.read.formats import READERS, kind_of, suffix_of
 from genus.table.read.objects import from_frame, is_stream
 from genus.table.read.sources import Source, TableError, fitted
@@ -32,6 +32,12 @@ def opened(data: Any, encoding: str, texts: Collection[str]) -> Source:
     if isinstance(data, Source):
         return data
     if isinstance(data, str) and is_query(data):
+        if encoding_named(encoding) != "utf-8":
+            raise TableError(
+                f"A query reads its files itself, so the encoding {encoding} is not for it. Give "
+                "the path of the file, or name the encoding in the query: read_csv('FILE', "
+                "encoding = 'latin-1')."
+            )
         return from_query(data)
     if isinstance(data, str) and is_server(data):
         return from_server(data)

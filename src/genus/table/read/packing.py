@@ -1,19 +1,20 @@
 """Unpack compressed files, archives and pipes to plain files, to read them repeatedly.
 
-DuckDB reads some compressions itself, and such files are only checked. Other files are unpacked
-into a temporary folder, which is removed when Python exits. A file that is opened twice is unpacked
-once.
+DuckDB reads some compressions and encodings itself, and such files are only checked. Other files
+are unpacked, or written in UTF-8, into a temporary folder, which is removed when Python exits. A
+file that is opened twice is unpacked once.
 """
 
 from __future__ import annotations
 
+import codecs
 import os
 import shutil
 import stat
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from typing import Any
 
@@ -38,6 +39,9 @@ STARTS = {
 CHUNK = 1 << 20  # bytes
 ORIGINS: dict[str, str] = {}  # original paths of unpacked files
 UNPACKED: dict[tuple[str, str], str] = {}
+CONVERTED: dict[str, str] = {}  # how the content of copies was converted
+UNEVEN: dict[str, str] = {}  # files whose lines end unevenly, by the path of their copy
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 @cache
@@ -47,10 +51,10 @@ def folder() -> Any:
 
 
 def stamp(path: str) -> str:
-    """Return a text that changes whenever the file does."""
-    path = ORIGINS.get(path, path)
+    """Return a text that changes whenever the file does, or the encoding in which it is read."""
+    how, path = CONVERTED.get(path, ""), ORIGINS.get(path, path)
     status = os.stat(path)
-    return f"{os.path.abspath(path)}, {status.st_size} bytes of {status.st_mtime_ns}"
+    return f"{os.path.abspath(path)}, {status.st_size} bytes of {status.st_mtime_ns}{how}"
 
 
 def plain_file(path: str, part: str = "") -> tuple[str, str]:
@@ -78,6 +82,58 @@ def plain_file(path: str, part: str = "") -> tuple[str, str]:
         UNPACKED[known] = target
         ORIGINS[target] = path
     return UNPACKED[known], "" if member else part
+
+
+def in_utf8(path: str, encoding: str, readable: Collection[str]) -> str:
+    """Return the path of a copy of a text file in UTF-8.
+
+    If the encoding is among the `readable` ones, the path itself is returned. A byte order mark of
+    UTF-16 shows the encoding of a file that is expected to be in UTF-8.
+    """
+    if encoding == "utf-8":
+        with opened(path, packing_of(path)) as file:
+            encoding = "utf-16" if file.read(2) in UTF_16 else encoding
+    if encoding in readable:
+        return path
+    text = codecs.iterdecode(chunks_of(path), encoding)
+    try:
+        return copy_of(path, encoding, (chunk.encode() for chunk in text))
+    except UnicodeError as error:
+        raise TableError(
+            f"{ORIGINS.get(path, path)} is not {encoding}: {error}. Try another --encoding "
+            '(encoding="latin-1").'
+        ) from None
+
+
+def with_even_lines(path: str) -> str:
+    """Return the path of a copy whose lines end with LF, if some end with CRLF and some with LF."""
+    long = sum(chunk.count(b"\r\n") for chunk in chunks_of(path))
+    if long in (0, sum(chunk.count(b"\n") for chunk in chunks_of(path))):
+        return path
+    even = (chunk.replace(b"\r\n", b"\n") for chunk in chunks_of(path))
+    copy = copy_of(path, "even lines", even)
+    UNEVEN[copy] = UNEVEN.get(path, path)
+    return copy
+
+
+def chunks_of(path: str) -> Iterator[bytes]:
+    """Yield the unpacked content of a file; no chunk ends between CR and LF."""
+    with opened(path, packing_of(path)) as file:
+        while chunk := file.read(CHUNK):
+            yield chunk + file.read(1) if chunk.endswith(b"\r") else chunk
+
+
+def copy_of(path: str, how: str, content: Iterable[bytes]) -> str:
+    """Write a file's converted content to a temporary file, unless it is there, and return it."""
+    known = (f"{path}, {stamp(path)}", how)
+    if known not in UNPACKED:
+        target = os.path.join(folder().name, f"{len(UNPACKED)}{suffix_of(path)}")
+        with open(target, "wb") as file:
+            file.writelines(content)
+        UNPACKED[known] = target
+        ORIGINS[target] = ORIGINS.get(path, path)
+        CONVERTED[target] = f"{CONVERTED.get(path, '')}, {how}"
+    return UNPACKED[known]
 
 
 @cache
@@ -166,8 +222,10 @@ def unpack(path: str, how: str, member: str, target: str) -> None:
         raise damaged(path, how, error) from None
 
 
-def opened(path: str, how: str, member: str) -> Any:
+def opened(path: str, how: str | None, member: str = "") -> Any:
     """Return the unpacked content of a file as a stream."""
+    if how is None:
+        return open(path, "rb")
     import bz2
     import gzip
     import lzma

@@ -18,12 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from genus.arrays import labels
-from genus.table.read.lines import Lines
+from genus.table.read.lines import Lines, Objects
 
 BATCH = 1 << 17  # rows
 MOST_LOOKED = 256  # partitions that are sampled
 LEAST_LOOKED = 64  # rows sampled from a partition
 PLACES = 8  # in a batch from which rows are sampled
+TITLES = 20  # rows in which the names of columns are searched for
 MOST_GATHERED = 1 << 28  # bytes of small batches that are combined
 Result = TypeVar("Result")
 # packages whose errors are explained
@@ -72,7 +73,8 @@ class Source:
     `with_text` returns the same source with some columns read as text, for formats whose types are
     guessed; `guessed` are the columns whose type was guessed from text. `divided` returns the
     partitions; without it, the whole table is one. `grouped` sums rows by class inside a database:
-    a `genus.engines.database.Database`, if there is one. `lines` returns the lines of CSV files.
+    a `genus.engines.database.Database`, if there is one. `lines` returns the lines of CSV files and
+    of JSON lines.
     `altered` returns the columns whose values differ from what is written, such as 0123, twenty
     digits or 0:58. `looked` is the partition to sample if the source is not divided.
     """
@@ -87,7 +89,7 @@ class Source:
     divided: Callable[[], Sequence[Partition]] | None = None
     size: int | None = None
     grouped: Any = None
-    lines: Callable[[], Lines | None] | None = None
+    lines: Callable[[], Lines | Objects | None] | None = None
     altered: Callable[[], Sequence[str]] | None = None
     looked: Partition | None = None
     estimated: Callable[[], int | None] | None = None
@@ -159,9 +161,17 @@ class Source:
                     raise
                 source = replace(source.with_text([changed.column]), name=self.name)
 
-    def unaltered(self) -> Source:
-        """Return the same source, with columns read as text where parsing would alter values."""
-        return self._with_text(() if self.altered is None else self.altered())
+    def unaltered(self, as_text: bool = False) -> Source:
+        """Return the same source, with columns read as text where parsing would alter values.
+
+        If the table will be written `as_text`, dates and times are read as text, too.
+        """
+        import pyarrow.types as pt
+
+        altered = [] if self.altered is None else list(self.altered())
+        moments = [f.name for f in self.schema if as_text and pt.is_temporal(f.type)]
+        both = dict.fromkeys([*altered, *(name for name in moments if name in self.guessed)])
+        return self._with_text(list(both))
 
     def as_written(self, columns: Iterable[str]) -> Source:
         """Return the same source, with columns as text if their types were guessed from text."""
@@ -182,10 +192,10 @@ class Source:
         """List the columns for a message, and guess which one was meant."""
         shown = ", ".join(repr(shortened(name)) for name in self.columns[:20])
         more = f" and {len(self.columns) - 20} more" if len(self.columns) > 20 else ""
-        head = ""
+        head = self.title_above(column)
         if all(re.fullmatch(r"column\d+", name) for name in self.columns):
             head = " The file seems to have no header line with column names."
-            if column in self.first_values():
+            if column in next(iter(self.first_rows(1)), ()):
                 head = (
                     f" Its first line contains {column!r}, but was read as a row, because its "
                     "other fields are empty or could be values. If it is the header line, give "
@@ -193,10 +203,26 @@ class Source:
                 )
         return f"{labels.meant(column, self.columns)}It has {shown}{more}.{head}"
 
-    def first_values(self) -> list[Any]:
-        """Return the values of the first row; none if the rows can be read only once."""
+    def title_above(self, column: str) -> str:
+        """Return a hint for a message if one of the first rows contains the name of a column.
+
+        Queries return none, because their first row may take long.
+        """
+        rows = [] if self.rows is None and self.lines is None else self.first_rows(TITLES)
+        row = next((i for i, row in enumerate(rows, 1) if column in row), 0)
+        if not row:
+            return ""
+        query = f"\"SELECT * FROM read_csv('FILE', skip = {row})\""
+        how = "delete the rows above it" if self.lines is None else f"use the query {query}"
+        return f" Row {row} contains {column!r}. If it is the line of names, {how}."
+
+    def first_rows(self, most: int) -> list[tuple[Any, ...]]:
+        """Return the values of the first rows; none if the rows can be read only once."""
         first = None if self.once else next(self.batches(), None)
-        return [] if not first else [values[0].as_py() for values in first.columns]
+        if first is None:
+            return []
+        columns = [values.slice(0, most).to_pylist() for values in first.columns]
+        return list(zip(*columns, strict=True))
 
 
 def first_rows(batches: Iterable[Any], rows: int) -> Iterator[Any]:
@@ -377,8 +403,14 @@ def explained(message: str) -> str:
         )
     if "error when sniffing file" in flat.lower():
         return (
-            "its lines do not form a table. They may have different numbers of fields, or the file "
-            "may be binary, cut short, or still being written. Correct it, or copy it again."
+            "its lines do not form a table. They may have different numbers of fields or different "
+            "line ends, or the file may be binary, cut short, or still being written. Correct it, "
+            "or copy it again."
+        )
+    if "state machine reached an invalid state" in flat:
+        return (
+            "some of its lines end with CRLF and some with LF, or a quoted text has no end. Give "
+            "all lines the same end, for example with dos2unix, or add the missing quote."
         )
     if "httpfs" in flat or "http://" in flat or "https://" in flat:
         return "it contains a remote address, but genus reads only local files. Download the file."
