@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
@@ -236,3 +237,26 @@ def test_check_prints_and_counts(folder):
 def test_no_rows_cannot_be_compared(model):
     with pytest.raises(ValueError, match="no rows to compare"):
         model.drift(rows(1)[:0])
+
+
+@pytest.mark.parametrize("form", ["csv", "csv.gz", "query", "jsonl", "stream"])
+def test_rows_from_everywhere_are_compared(form, tmp_path, monkeypatch):
+    monkeypatch.setattr("genus.estimators.table.LOOK", 500)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=4000).round(3)})
+    model = TableClassifier().fit(frame, frame["x"] > 0)
+    later = frame.assign(x=np.where(np.arange(4000) < 2000, frame["x"], frame["x"] + 9))
+    path = tmp_path / f"rows.{form if '.' in form or form == 'jsonl' else 'csv'}"
+    if form == "jsonl":
+        later.to_json(path, orient="records", lines=True)
+    else:
+        later.to_csv(path, index=False)
+    data = f"SELECT * FROM '{path}'" if form == "query" else path
+    if form == "stream":
+        data = pa.Table.from_pandas(later).to_reader()
+    found = model.drift(data)
+    assert 250 <= found.rows <= 1000
+    assert found.of == 4000
+    assert str(found).startswith(f"{found.rows:,} rows of 4,000. 1 of 1 columns moved.")
+    assert found.columns[0].moved == pytest.approx(0.5, abs=0.1)
+    assert model.drift(later[:100]).of == 100

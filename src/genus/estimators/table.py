@@ -20,7 +20,13 @@ from genus.estimators.cautions import cautions
 from genus.estimators.columns import MIXED, refuse_many_columns, refuse_unsaved
 from genus.estimators.counting import LOOK, count_batches
 from genus.estimators.inputs import check_weight, refuse_missing_labels
-from genus.estimators.table_rows import batches_of, labelled, labels_as_written, some_of
+from genus.estimators.table_rows import (
+    batches_of,
+    labelled,
+    labels_as_written,
+    rows_from_everywhere,
+    some_of,
+)
 from genus.estimators.table_summary import Summary
 from genus.explanation import TableExplanation
 from genus.model import Model
@@ -397,11 +403,10 @@ class TableClassifier(GenerativeClassifier):
     def drift(self, X: Any) -> Drift:
         """Return how rows differ from those that were counted: which columns changed, and how far.
 
-        For a file, some rows from the whole file are compared.
+        Of a large table, some rows from everywhere in it are compared.
         """
         check_is_fitted(self)
-        source = self._opened(X)
-        table = source.table() if source.once else source.look(LOOK)
+        table, rows = rows_from_everywhere(self._opened(X), LOOK)
         if table.num_rows == 0:
             raise ValueError("There are no rows to compare. Give new rows.")
         frame = self._for_rereading(Frame.of(table, self.plan_), len(self.classes_))
@@ -414,7 +419,7 @@ class TableClassifier(GenerativeClassifier):
             kept = self._family().how.decoded(sample, statistics)
             own = drift.log_shares(kept, cells, total)
             unlike = float((drift.log_shares(frame, cells, total) < np.quantile(own, RARE)).mean())
-        return Drift(table.num_rows, tuple(columns), unlike, RARE)
+        return Drift(table.num_rows, tuple(columns), unlike, RARE, rows)
 
     def generative(self) -> TableClassifier:
         """Return a classifier with the same counts that is one density.

@@ -252,16 +252,40 @@ def that_count(rows: Any, target: str, weights: str | None) -> Any:
     return rows if there.all() else rows.filter(pa.array(there))
 
 
-def scattered_rows(batches: Iterable[Any], size: int) -> Any:
+def rows_from_everywhere(source: Source, size: int) -> tuple[Any, int | None]:
+    """Return about `size` rows from everywhere in a source, and the number of all rows, if known.
+
+    If the source cannot be sampled without reading it, all of it is read.
+    """
+    if not source.once and source.is_spread:
+        rows = source.look(size)
+        return rows, rows.num_rows if rows.num_rows < size else source.rows
+
+    def read(source: Source) -> tuple[Any, int]:
+        passed = 0
+
+        def counted() -> Iterator[Any]:
+            nonlocal passed
+            for batch in source.batches():
+                passed += batch.num_rows
+                yield batch
+
+        rows = scattered_rows(counted(), size, telling=False)
+        return (rows if passed else source.schema.empty_table()), passed
+
+    return source.read(read)
+
+
+def scattered_rows(batches: Iterable[Any], size: int, telling: bool = True) -> Any:
     """Return rows spread over a stream of Arrow batches, at most about twice `size`.
 
-    Whenever too many rows are kept, half of them are dropped. For each column, the first row with a
-    value and the first row with another value always stay.
+    Whenever too many rows are kept, half of them are dropped. If `telling`, the first row with a
+    value of each column, and the first row with another value, are returned in addition.
     """
     import pyarrow as pa
 
     kept: list[tuple[NDArray[np.intp], Any]] = []
-    telling: list[Any] = []
+    told: list[Any] = []
     first: dict[str, Any] = {}
     rows, step = 0, 1
     for own in batches:
@@ -269,7 +293,8 @@ def scattered_rows(batches: Iterable[Any], size: int) -> Any:
         rows += own.num_rows
         chosen = scattered(numbers, step)
         kept.append((numbers[chosen], own.take(pa.array(chosen))))
-        telling.append(own.take(pa.array(rows_that_tell(own, first), pa.int64())))
+        if telling:
+            told.append(own.take(pa.array(rows_that_tell(own, first), pa.int64())))
         while sum(len(own_numbers) for own_numbers, _ in kept) > 2 * size:
             step *= 2
             left = [scattered(own_numbers, step) for own_numbers, _ in kept]
@@ -277,7 +302,7 @@ def scattered_rows(batches: Iterable[Any], size: int) -> Any:
                 (own_numbers[at], part.take(pa.array(at)))
                 for (own_numbers, part), at in zip(kept, left, strict=True)
             ]
-    parts = [*(part for _, part in kept), *telling]
+    parts = [*(part for _, part in kept), *told]
     return pa.Table.from_batches(parts) if parts else pa.table({})
 
 

@@ -39,13 +39,15 @@ class Drift:
 
     Columns with mostly new categories come first, then those that moved, the farthest first.
     `unlike` is the share of new rows whose likelihood is below a limit, or NaN if the model keeps
-    no sample. Only a small share of the model's own rows, `expected`, is below this limit.
+    no sample. Only a small share of the model's own rows, `expected`, is below this limit. If the
+    rows were drawn from a larger table, it has `of` rows, None if that is unknown.
     """
 
     rows: int
     columns: tuple[ColumnDrift, ...]
     unlike: float
     expected: float
+    of: int | None = None
 
     @property
     def moved(self) -> tuple[ColumnDrift, ...]:
@@ -58,7 +60,10 @@ class Drift:
         told = told if moved else "No column moved."
         if not moved and not any(one.is_compared for one in self.columns):
             told = "Too few values to compare."
-        lines = [f"{self.rows:,} row{'s' * (self.rows != 1)}. {told}"]
+        rows = f"{self.rows:,} row{'s' * (self.rows != 1)}"
+        if self.of != self.rows:
+            rows += f" of {self.of:,}" if self.of is not None else " of a larger table"
+        lines = [f"{rows}. {told}"]
         if np.isfinite(self.unlike):
             lines.append(
                 f"{100 * self.unlike:.3g} % of the rows are unusual: less likely than "

@@ -116,6 +116,11 @@ class Source:
         whole = self.looked or Partition(self.name, self.opened)
         return (whole,) if self.divided is None else tuple(self.divided())
 
+    @property
+    def is_spread(self) -> bool:
+        """Whether `look` samples rows from everywhere, not only the first of each partition."""
+        return all(part.some is not None for part in self.partitions)
+
     def look(self, rows: int) -> Any:
         """Sample about this many rows, spread over all partitions, as an Arrow table.
 
