@@ -1471,3 +1471,26 @@ def test_columns_named_by_numbers_are_refused_with_their_names():
 def test_no_rows_are_refused_with_and_without_weights(weight):
     with pytest.raises(ValueError, match="There are no rows to learn from"):
         TableClassifier().fit({"a": np.zeros(0)}, np.zeros(0), sample_weight=weight)
+
+
+def test_a_few_whole_numbers_are_shown_and_drawn_exactly():
+    rng = np.random.default_rng(0)
+    codes = np.array(["01067", "04109", "10115", "50667", "80331"])
+    code, label = rng.choice(codes, 400), rng.random(400) < 0.5
+    for values in (code, code.astype(int)):
+        model = TableClassifier().fit(pd.DataFrame({"code": values}), label)
+        drawn = model.sample(500, random_state=0)[0].to_pandas()["code"]
+        assert set(drawn.astype(int)) <= set(codes.astype(int))
+        shown = {name.strip() for name in model.dependence_on("code").values}
+        assert shown == set(codes.astype(int).astype(str))
+
+
+def test_samples_of_positive_numbers_are_positive():
+    rng = np.random.default_rng(0)
+    size = np.exp(2 * rng.normal(size=3000))
+    label = rng.random(3000) < size / (1 + size)
+    drawn = TableClassifier().fit(pd.DataFrame({"size": size}), label).sample(5000, random_state=0)
+    assert drawn[0]["size"].to_numpy().min() > 0
+    none = np.where(rng.random(3000) < 0.3, 0, size)
+    drawn = TableClassifier().fit(pd.DataFrame({"size": none}), label).sample(5000, random_state=0)
+    assert (drawn[0]["size"].to_numpy() == 0).mean() == pytest.approx(0.3, abs=0.03)

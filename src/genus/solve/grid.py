@@ -24,6 +24,7 @@ Cells = NDArray[np.int64]
 BITS = 11  # of the mantissa: 2048 cells from one power of two to the next
 SHIFT = 52 - BITS
 MOST_BITS = 39
+FEW_WHOLE = 1000  # different whole numbers that have cells of their own
 ROUNDING = 1e-9  # a smaller relative difference of two sums of weights is rounding
 SAVED = 6  # decimal places that a short number of a cell may lack
 FINEST = 2.0**-12  # narrowest cell, as a share of its numbers: edges should reveal little
@@ -84,6 +85,8 @@ class Grid:
     def around(cls, x: Array) -> Grid:
         """Return a grid for numbers like these; it is rounded, so that similar numbers share it.
 
+        A few different whole numbers have cells of their own.
+
         >>> Grid.around(np.arange(9.0)), Grid.around(np.array([19990.0, 20030.0, 20070.5]))
         (Grid(step=0.00048828125, bits=11), Grid(step=0.0078125, bits=23))
         """
@@ -94,10 +97,15 @@ class Grid:
         if spread == 0 or not np.isfinite(spread):
             return cls()
         scale = 4 * np.floor(np.log2(spread) / 4)
-        scale = max(scale, 0.0) if bool(np.all(x == np.floor(x))) else scale
+        whole = bool(np.all(x == np.floor(x)))
+        scale = max(scale, 0.0) if whole else scale
         far = np.log2(max(abs(middle) / spread, 1.0))
         bits = BITS + 4 * int(np.ceil(far / 4)) if far > 4 else BITS
-        return cls(float(np.exp2(np.clip(scale - BITS, -400, 400))), min(bits, MOST_BITS))
+        step, bits = float(np.exp2(np.clip(scale - BITS, -400, 400))), min(bits, MOST_BITS)
+        if whole and len(np.unique(x)) <= FEW_WHOLE:
+            exact = int(np.frexp(np.abs(x).max())[1])
+            step, bits = min(step, 1.0), max(bits, exact if exact <= MOST_BITS else 0)
+        return cls(step, bits)
 
     def common(self, other: Grid) -> Grid:
         """Return the finest grid that the counts of both can be converted to.

@@ -63,8 +63,15 @@ class Within:
         return np.log(own + anywhere) - np.log(total[bins])
 
     def sample(self, bins: NDArray[np.intp], rng: np.random.Generator) -> Array:
-        """Draw a number from each bin: usually a short one of a cell (of dates, the first)."""
+        """Draw a number from each bin: usually a short one of a cell (of dates, the first).
+
+        The cell from zero on may hold zeros or small numbers. As many as the next cell has are
+        taken for small numbers.
+        """
         out = np.empty(len(bins))
+        edges = self.grid.values(self.keys)
+        whole = bool((edges == np.floor(edges)).all())
+        at_zero, next_to_it = (float(self.counts[self.keys == key].sum()) for key in (0, 1))
         for b in np.unique(bins):
             rows = np.flatnonzero(bins == b)
             mine = np.flatnonzero(self.bin_of == b)
@@ -77,6 +84,10 @@ class Within:
                 drawn = rng.choice(len(mine), int((~anywhere).sum()), p=counts / counts.sum())
                 told = self.grid.values if self.is_date else self.grid.shortest
                 out[rows[~anywhere]] = told(self.keys[mine[drawn]])
+        if whole:
+            return np.floor(out)
+        small = (out == 0) & (rng.random(len(out)) * at_zero < next_to_it) & (not self.is_date)
+        out[small] = rng.uniform(0.0, self.grid.step, int(small.sum()))
         return out
 
 
