@@ -72,6 +72,12 @@ class Curves:
         """Format a number of this column."""
         return shown.date(value) if self.is_date else shown.number(value)
 
+    def peak(self, k: int) -> str:
+        """Say where the curve of a class is highest: at a point, or in a bin."""
+        low, high = self.x[np.flatnonzero(self.p[k] == self.p[k].max())[[0, -1]]]
+        told = self.told(low), self.told(high)
+        return f"at {told[0]}" if told[0] == told[1] else f"from {told[0]} to {told[1]}"
+
 
 @dataclass(frozen=True, eq=False)
 class Shares:

@@ -73,8 +73,7 @@ def curves(drawn: Curves, colours: Colours) -> Markup:
             parts.append(plane.dots(drawn.x, np.minimum(drawn.p[k], top), 2.5, colours.dot(k)))
     labels = names(drawn.classes.tolist(), 24)
     peaks = [
-        f"{labels[k]} is most likely at {drawn.told(float(drawn.x[drawn.p[k].argmax()]))}"
-        for k in commonest(drawn.classes, colours)
+        f"{labels[k]} is most likely {drawn.peak(k)}" for k in commonest(drawn.classes, colours)
     ]
     title = f"{name(drawn.name)} by class"
     return figure(title, f"{'; '.join(peaks)}.", plane.height, *parts)
