@@ -1256,3 +1256,11 @@ def test_a_checkpoint_on_the_command_line(folder):
     lines = Path("part1.csv").read_text(encoding="utf-8").splitlines(keepends=True)
     Path("part1.csv").write_text("".join(lines[:40]), encoding="utf-8")
     assert "does not belong to this data" in refused(*call)
+
+
+def test_a_warning_is_told_once(tmp_path):
+    table = tmp_path / "table.csv"
+    rows = "".join(f"{i / 7:.2f},{'ab'[i % 2]}\n" for i in range(99))
+    table.write_text(f"x,y\nsee note,a\n{rows}")
+    told = done("evaluate", table, "--target", "y").stderr
+    assert told.count("1 of 100 values are not numbers, such as 'see note'") == 1

@@ -10,6 +10,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any, NoReturn, TextIO
 
 import click
@@ -55,7 +56,7 @@ class Commands(click.Group):
         if os.environ.get("NO_COLOR"):
             ctx.color = False
         with sentences(ctx), warnings.catch_warnings():
-            warnings.showwarning = tell_warning
+            warnings.showwarning = partial(tell_warning, set())
             result = super().invoke(ctx)
             sys.stdout.flush()  # report a closed pipe here, rather than when Python exits
             return result
@@ -163,6 +164,7 @@ def note(text: str) -> None:
 
 
 def tell_warning(
+    told: set[str],
     message: Warning | str,
     category: type[Warning],
     filename: str,
@@ -170,7 +172,9 @@ def tell_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    if issubclass(category, UserWarning):  # other warnings are for developers
+    """Show a warning as a note, unless it was `told` before."""
+    if issubclass(category, UserWarning) and str(message) not in told:  # others: for developers
+        told.add(str(message))
         note(str(message))
 
 
