@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -13,7 +15,7 @@ from genus import TableClassifier, TextClassifier, cross_validate
 from genus.stacking.copies import multiplicity
 from genus.stacking.dealing import deal
 from genus.statistics.group import common_unit
-from genus.statistics.sample import EVERY, MISSING, Bags, Sample
+from genus.statistics.sample import EVERY, Bags, Sample
 
 rng = np.random.default_rng(7)
 
@@ -168,30 +170,83 @@ def sample(cells, weights, codes=None, bags=()):
     return Sample(100, axis, hashes, codes, np.asarray(weights, float), cells, bags, EVERY)
 
 
+def number(*given):
+    return multiplicity(sample(*given[:2], **(given[2] if len(given) > 2 else {})), *given[3:])[0]
+
+
 def test_how_many_rows_a_row_stands_for():
     n = np.arange(30)
-    odd = 1.0 + n % 3
-    assert_array_equal(multiplicity(sample(n, odd), [0]), np.ones(30))  # every number once
-    assert_array_equal(multiplicity(sample(n, odd)), odd)  # categories
-    assert_array_equal(multiplicity(sample(n % 10, odd), [0]), odd)  # few numbers
-    shared = np.where(n < 28, n, 28)
-    assert_array_equal(multiplicity(sample(shared, odd), [0])[28:], odd[28:])
-    missing = np.where(n < 28, n, MISSING)
-    assert_array_equal(multiplicity(sample(missing, odd), [0])[28:], odd[28:])
-    even = 2.0 * odd
-    assert_array_equal(multiplicity(sample(n % 10, even)), odd)  # a unit of 2
-    assert_array_equal(multiplicity(sample(n, even)), even)  # only copies tell about a category
-    assert_array_equal(multiplicity(sample(n[:10], even[:10])), even[:10])  # few rows
-    alone = multiplicity(sample(n % 10, np.where(n < 29, even, 4.5)))
-    assert alone.min() >= 1  # no unit
-    codes = (n >= 20).astype(int)
+    odd, none = 1.0 + n % 3, {}
+    assert_array_equal(number(n, odd, none, [0]), np.ones(30))  # every number once
+    assert_array_equal(number(n % 10, odd), odd)  # one column of categories: all by chance
+    assert_array_equal(number(n % 10, odd, none, [0]), odd)  # few numbers
+    assert_array_equal(number(n % 10, 2.0 * odd), odd)  # a unit of 2
+    assert_array_equal(number(n[:10], 2.0 * odd[:10]), 2.0 * odd[:10])  # few rows
+    assert_array_equal(number(n % 10, np.full(30, 3.7)), np.ones(30))  # a common weight
+    codes = (n >= 25).astype(int)
     of_one = np.where(codes == 0, 3.0, odd)
-    assert_array_equal(multiplicity(sample(n % 10, of_one, codes)), np.where(codes == 0, 1, odd))
+    assert_array_equal(number(n % 10, of_one, {"codes": codes})[codes == 0], np.ones(25))
     sizes = np.where(n < 15, 2, 9)
     bag = Bags(np.cumsum(sizes), np.arange(sizes.sum(), dtype=np.uint32), np.ones(sizes.sum(), int))
-    with_texts = multiplicity(sample(n % 10, odd, bags=(bag,)))
+    with_texts = number(n % 10, odd, {"bags": (bag,)})
     assert_array_equal(with_texts[15:], 1)  # long texts
     assert ((with_texts[:15] >= 1) & (with_texts[:15] < 1.5)).all()  # short ones, which differ
+
+
+def test_rows_that_differ_only_in_class_are_one_unit_unless_chance_explains_them():
+    n = np.arange(60)
+    cells = np.column_stack([n // 2, n // 2 % 7])
+    pairs = sample(cells, np.ones(60), n % 2)
+    pairs = replace(pairs, hashes=np.repeat(np.arange(30, dtype=np.uint64), 2))
+    found, unit = multiplicity(pairs)
+    assert_array_equal(unit, n - n % 2)
+    row, fold, weight = deal(pairs.codes, found, unit, pairs.weights, 5, 99)
+    assert_array_equal(row, n)
+    assert_array_equal(fold[::2], fold[1::2])
+    assert_array_equal(weight, 1)
+    often = replace(pairs, weights=np.full(60, 40.0) + n % 3)
+    assert_array_equal(multiplicity(often)[1], n)
+
+
+@pytest.mark.parametrize("column", ["id", "none"])
+def test_people_who_come_several_times(column):
+    rng = np.random.default_rng(0)
+
+    def visits(people, times):
+        a, b = rng.normal(size=(2, people))
+        who = np.repeat(np.arange(people), times)
+        odds = (a + 0.5 * b)[who]
+        frame = pd.DataFrame({"id": who.astype(str), "a": a[who], "b": b[who]})
+        label = rng.random(len(who)) < 1 / (1 + np.exp(-odds))
+        return (frame if column == "id" else frame[["a", "b"]]), label, odds
+
+    A, label, _ = visits(600, 3)
+    new, truth, odds = visits(5000, 1)
+    model = TableClassifier().fit(A, label)
+    best = log_loss(truth, 1 / (1 + np.exp(-odds)))
+    assert log_loss(truth, model.predict_proba(new)) < best + 0.02
+    assert model.weighing_.worth["log loss"] > best - 0.03
+
+
+def test_texts_that_are_labelled_several_times():
+    words, rng = np.array([f"w{i}" for i in range(60)]), np.random.default_rng(0)
+    effect = rng.normal(size=60)
+
+    def texts(n):
+        drawn = rng.integers(0, 60, size=(n, 12))
+        odds = 0.8 * effect[drawn].sum(axis=1)
+        return [" ".join(words[one]) for one in drawn], 1 / (1 + np.exp(-odds))
+
+    T, p = texts(400)
+    new, q = texts(3000)
+    truth = rng.random(3000) < q
+    losses = []
+    for times in (1, 4):
+        label = rng.random(400 * times) < np.tile(p, times)
+        losses.append(
+            log_loss(truth, TextClassifier("auto").fit(T * times, label).predict_proba(new))
+        )
+    assert losses[1] < losses[0]
 
 
 def test_a_common_unit_despite_rounding():
@@ -218,7 +273,9 @@ def test_weights_of_a_class_that_add_up_to_one():
 
 
 def test_weights_of_rows_that_are_one_row_stay_whole():
-    row, fold, weight = deal(np.zeros(4, int), np.ones(4), np.array([1.0, 9, 2, 3]), 2, 99)
+    row, fold, weight = deal(
+        np.zeros(4, int), np.ones(4), np.arange(4), np.array([1.0, 9, 2, 3]), 2, 99
+    )
     assert_array_equal(row, np.arange(4))
     assert_array_equal(fold, [0, 1, 0, 1])
     assert_array_equal(weight, [1, 9, 2, 3])

@@ -369,7 +369,7 @@ class TableClassifier(GenerativeClassifier):
         hashes = family.how.row_hashes(Frame.of(self._opened(X).table(), self.plan_))
         hashes = hashes[hashes < np.uint64(sample.limit)]  # as the sample's rows
         known = float(np.isin(hashes, sample.hashes).mean()) if len(hashes) else 0.0
-        equal = multiplicity(sample, family.how.numbers) > 1
+        equal = multiplicity(sample, family.how.numbers)[0] > 1
         copied = sample.weights[equal].sum() / sample.weights.sum()
         return known if known > copied + CHANCE else 0.0
 

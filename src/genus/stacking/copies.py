@@ -1,16 +1,19 @@
 """Tell copies of a row from rows that are equal by chance.
 
-Statistics know only the total weight of equal rows. Two rows of a table of categories may be equal
-by chance; then they belong in different folds, so that what they have in common can be learned. Or
-a row was weighted, copied or drawn again; then all of it belongs in one fold, which would otherwise
-be predicted from copies of its own rows.
+Statistics know only the total weight of rows that are equal in all columns and of one class. Two
+rows of a table of categories may be equal by chance; then they belong in different folds, so that
+what they have in common can be learned. Or a row was weighted, copied, drawn again or labelled
+several times; then all of it belongs in one fold, which would otherwise be predicted from copies of
+its own rows.
 
-Among N rows of class k, chance makes about
+Among N rows, chance makes about
 
-    λ(x) = N Π_j p(x_j|k) r_j(x),   r_j(x) = p(x_j|x_parent(j)) / p(x_j),
+    λ(x) = N Π_j p(x_j) r_j(x),   r_j(x) = p(x_j|x_parent(j)) / p(x_j),
 
 equal a row x, where the columns form a tree of the strongest dependence (Chow and Liu 1968), and
 r = 1 at its root. For r, equal rows do not count, because they may be copies.
+
+Symbols: s rows of a sample, each with its class; G groups of rows that are equal but for the class.
 """
 
 from __future__ import annotations
@@ -30,81 +33,77 @@ LONG = 5  # distinct tokens of a text that is hardly equal to another by chance
 COMPARED = 20_000  # pairs of rows, approximately
 MOST_COLUMNS = 64  # those that distinguish rows best
 PRIOR = 5.0  # rows, or pairs of rows, without dependence
+FREQUENT = 10  # rows of several classes that are equal by chance if one column identifies groups
 USUAL = 1.5  # times λ that is ascribed to chance
-SAFE = 4.0  # times λ that is ascribed to chance where the weight of a single row is estimated
 
 
-def multiplicity(sample: Sample, numbers: Collection[int] = ()) -> Array:
-    """Return how many rows each row of a sample stands for, (s,).
+def multiplicity(sample: Sample, numbers: Collection[int] = ()) -> tuple[Array, NDArray[np.intp]]:
+    """Return how many rows each row of a sample stands for, and its unit, both (s,).
 
-    A row is one row if no other has its number in a column of `numbers` with many different values,
-    or if it has a text of many tokens. A row with a category that no other row has keeps its
-    weight, because only its copies show what the category means. All others are as many rows as
-    their weight says in units of a single row, as far as chance explains it.
+    If chance does not explain a group of equal rows, it is one unit: the position of its first row
+    is the unit of all its rows. Every other row is a unit of its own, and stands for as many rows
+    as its weight says, as far as chance explains them.
+
+    A group of one class is one unit if no other has its number in a column of `numbers` with many
+    different values. A group with a text of many tokens is one unit, too.
     """
-    found = sample.weights.copy()
+    own = np.arange(len(sample))
     if len(sample) < MANY:
-        return found
-    single, unique = np.zeros((2, len(sample)), dtype=bool)
-    for j, cells in enumerate(sample.cells.T):
-        values, at, rows = np.unique(cells, return_inverse=True, return_counts=True)
-        alone = (rows[at] == 1) & (cells != MISSING)
-        if j not in numbers:
-            unique |= alone
-        elif len(values) >= MANY:
-            single |= alone
+        return sample.weights.copy(), own
+    n = sample.weights.copy()
+    whole = common_unit(n)
+    for k in range(len(sample.classes)):
+        rows = sample.codes == k
+        unit = common_unit(n[rows])
+        n[rows] /= unit if unit != 1 else whole
+    _, first, group = np.unique(sample.hashes, return_index=True, return_inverse=True)
+    total = np.bincount(group, n).astype(np.float64)
+    pure = np.bincount(group) == 1
+    single = np.zeros(len(first), dtype=bool)
+    for j in numbers:
+        cells = sample.cells[first, j]
+        values, at, count = np.unique(cells, return_inverse=True, return_counts=True)
+        if len(values) >= MANY:
+            single |= pure & (count[at] == 1) & (cells != MISSING)
     for bag in sample.bags:
-        single |= bag.sizes >= LONG
-    n = found.copy()
-    classes = [np.flatnonzero(sample.codes == k) for k in range(len(sample.classes))]
-    for own in classes:
-        n[own] /= unit_of(n[own])
-    if (n > 1).any() and not single.all():
-        λ = equal_by_chance(sample, n)
-        for own in classes:
-            if len(own) >= MANY:
-                n[own] = explained(n[own], λ[own])
-    found[~unique] = n[~unique]
-    found[single] = 1.0
-    return found
-
-
-def unit_of(weights: Array) -> float:
-    """Return the weight of a single row, if the weights tell it, else one of the smaller ones."""
-    unit = common_unit(weights)
-    if len(weights) < MANY or is_whole(weights / unit):
-        return unit
-    return float(np.quantile(weights, 0.25))
+        single |= bag.sizes[first] >= LONG
+    by_chance = np.ones(len(first))
+    if not single.all() and (len(first) < len(n) or (n > 1).any()):
+        codes = [first_equal(one[first]) for one in columns_of(sample)]
+        by_chance = explained(total, equal_by_chance(codes, total) * EVERY / sample.limit)
+        if 2 * max(map(count_distinct, codes)) >= len(first):
+            single_row = 1.0 if is_whole(n) else np.quantile(n, 0.05)
+            often = ~pure & (total > FREQUENT * single_row)
+            by_chance[often] = total[often] / single_row
+        by_chance[single] = 1.0
+    alone = by_chance[group] < 2
+    number = by_chance[group]
+    return np.minimum(n, number) if is_whole(n) else number, np.where(alone, first[group], own)
 
 
 def explained(n: Array, λ: Array) -> Array:
-    """Return how many rows of one class each row stands for, given n and λ for its own units.
+    """Return how many rows each group stands for, (G,), given its weight n and λ.
 
-    Single rows of weight u have Σn²/Σn ≈ u + Σnλ/Σn.
+    Single rows of weight u have Σn²/Σn ≈ u + Σnλ/Σn. If weights are not whole, they do not tell the
+    number of rows, and λ is that for the smallest plausible number: (Σn)²/Σn², or one per group.
     """
-    total = n.sum()
-    unit = max((n**2).sum() / total - SAFE * (n * λ).sum() / total, 1.0)
-    others = USUAL * λ / unit
-    return 1 + (np.minimum(others, np.maximum(n / unit - 1, 0)) if is_whole(n) else others)
+    total, squares = n.sum(), (n**2).sum()
+    if not is_whole(n):
+        return np.asarray(1 + λ * max(total / squares, len(n) / total))
+    unit = max((squares - (n * λ).sum()) / total, 1.0)
+    return 1 + np.minimum(USUAL * λ / unit, np.maximum(n / unit - 1, 0))
 
 
-def equal_by_chance(sample: Sample, n: Array) -> Array:
-    """Return how many other rows chance makes equal to each row of a sample, (s,).
+def equal_by_chance(values: list[NDArray[np.intp]], n: Array) -> Array:
+    """Return how many other rows chance makes equal to each group, (G,).
 
-    Row i counts n_i times. Of a large table the sample has only the rows with some contents.
+    A group counts n times. `values` (G,) of each column are positions of the first equal value.
     """
-    columns = [*sample.cells.T, *map(contents, sample.bags)]
-    codes = np.unique([first_equal(one) for one in columns], axis=0)  # without equal columns
-    p = np.array([np.bincount(one, n)[one] for one in codes]) / n.sum()  # (J, s)
-    best = np.argsort(p @ n, kind="stable")[:MOST_COLUMNS]
-    codes, p = codes[best], p[best]
-    λ = np.full(len(n), EVERY / sample.limit)
-    for k in range(len(sample.classes)):
-        own = np.flatnonzero(sample.codes == k)
-        if len(own):
-            total = n[own].sum()
-            shares = [np.bincount(one, n[own])[one] / total for one in codes[:, own]]
-            λ[own] *= total * np.prod(shares, axis=0)
+    equal = np.array([np.bincount(one, n) @ np.bincount(one, n) for one in values])
+    best = np.argsort(equal, kind="stable")[:MOST_COLUMNS]
+    codes = np.unique([values[j] for j in best], axis=0)  # without equal columns
+    p = np.array([np.bincount(one, n)[one] for one in codes]) / n.sum()  # (J, G)
+    λ = n.sum() * np.prod(p, axis=0)
     for j, (parent, often) in enumerate(strongest_tree(codes, n, p @ n / n.sum())):
         if parent >= 0:
             both = codes[j] * (codes[parent].max() + 1) + codes[parent]
@@ -136,6 +135,16 @@ def strongest_tree(codes: NDArray[np.intp], n: Array, q: Array) -> list[tuple[in
         parent[nearer], reach[nearer] = at, gain[nearer, at]
         at = int(np.argmax(np.where(left, reach, -np.inf)))
     return [(p, float(given[j, p])) for j, p in enumerate(parent.tolist())]
+
+
+def columns_of(sample: Sample) -> list[NDArray[Any]]:
+    """Return the columns of a sample, texts as hashes of their tokens."""
+    return [*sample.cells.T, *map(contents, sample.bags)]
+
+
+def count_distinct(values: NDArray[np.intp]) -> int:
+    """Return the number of different values, given as positions of the first equal one."""
+    return int((values == np.arange(len(values))).sum())
 
 
 def first_equal(values: NDArray[Any]) -> NDArray[np.intp]:

@@ -82,23 +82,31 @@ def above_rounding(counts: Array) -> Array:
 
 
 def deal(
-    y: Codes, number: Array, weight: Array, folds: int, most: int
+    y: Codes, number: Array, unit: NDArray[np.intp], weight: Array, folds: int, most: int
 ) -> tuple[NDArray[np.intp], Codes, Array]:
     """Deal rows into folds, each with a share of every class; return indices, folds and weights.
 
-    The rows must be in random order, because folds are dealt by position. A row that stands for a
-    `number` n of equal rows goes into up to n folds, each with an equal part of its weight, as long
-    as the result has no more than `most` rows.
+    The rows must be in random order, because folds are dealt by position. Rows of one `unit`, the
+    position of their first row, go into one fold. Any other row that stands for a `number` n of
+    equal rows goes into up to n folds, each with an equal part of its weight, as long as the result
+    has no more than `most` rows.
 
-    >>> deal(np.array([0, 0, 1]), np.array([1, 2, 5]), np.array([1.0, 2.0, 5.0]), 2, 99)
-    (array([0, 1, 1, 2, 2]), array([0, 1, 0, 0, 1]), array([1. , 1. , 1. , 2.5, 2.5]))
+    >>> first = np.array([0, 1, 1, 3])
+    >>> deal(np.array([0, 0, 1, 1]), np.array([1, 1, 1, 5]), first, np.array([1, 2, 3, 4.0]), 2, 99)
+    (array([0, 1, 2, 3, 3]), array([0, 1, 1, 0, 1]), array([1., 2., 3., 2., 2.]))
     """
+    own = np.arange(len(y))
     times = np.clip(
         np.floor(number * (1 + GATHERED)), 1, max(min(folds, most // max(len(y), 1)), 1)
     ).astype(int)
-    row = np.repeat(np.arange(len(y)), times)
-    order = matrix.stable_order(y[row])
-    sizes = np.bincount(y[row]) if len(row) else np.zeros(0, int)
+    times[np.bincount(unit, minlength=len(y))[unit] > 1] = 1
+    row = np.repeat(own, times)
+    leads = np.flatnonzero((unit == own)[row])
+    order = leads[matrix.stable_order(y[row[leads]])]
+    sizes = np.bincount(y[row[leads]]) if len(row) else np.zeros(0, int)
     place = np.empty(len(row), dtype=np.int64)
-    place[order] = np.arange(len(row)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    place[order] = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    start = np.cumsum(times) - times
+    follows = np.flatnonzero((unit != own)[row])
+    place[follows] = place[start[unit[row[follows]]]]
     return row, place % folds, (weight / times)[row]

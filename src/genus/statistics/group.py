@@ -82,18 +82,17 @@ def common_unit(weights: Array) -> float:
     """Return the weight of one row, if many weights tell it: a number that divides all of them.
 
     It is the smallest weight or, for whole weights, their greatest common divisor. Return 1 if
-    there is no such number, or for fewer than MANY weights.
+    there is no such number, or if few weights have it by chance: one in 2^MANY times.
 
     >>> common_unit(np.full(50, 2.5)), common_unit(np.arange(50) * 4.0), common_unit(np.full(5, 2))
     (2.5, 4.0, 1.0)
     """
     there = weights[weights > 0]
-    if len(there) < MANY:
-        return 1.0
+    if is_whole(there):
+        unit = float(np.gcd.reduce(np.round(there).astype(np.int64))) if len(there) else 1.0
+        return unit if unit ** -len(there) < 2.0**-MANY or unit == 1 else 1.0
     least = float(there.min())
-    if least == 1 or is_whole(there / least):
-        return least
-    return float(np.gcd.reduce(np.round(there).astype(np.int64))) if is_whole(there) else 1.0
+    return least if len(there) >= MANY and is_whole(there / least) else 1.0
 
 
 def is_whole(x: Array) -> bool:

@@ -202,8 +202,8 @@ class Drawn:
         most = max(MOST_CELLS // (len(classes) * judges), FEWEST)
         sample = statistics["sample"].smallest(most)
         codes = labels.positions(sample.classes, classes)[sample.codes]
-        number = multiplicity(sample, family.how.numbers)
-        row, fold, weight = deal(codes, number, sample.weights, FOLDS, most)
+        known = multiplicity(sample, family.how.numbers)
+        row, fold, weight = deal(codes, *known, sample.weights, FOLDS, most)
         if len(np.unique(codes[row])) < 2:
             return None
         return cls(family.how.decoded(sample, statistics)[row], codes[row], fold, weight)

@@ -172,8 +172,7 @@ class Corpus:
         sample = statistics["sample"].smallest(most)
         codes = labels.positions(sample.classes, classes)[sample.codes]
         folds = 10 if len(sample) < FEW else 5
-        number = multiplicity(sample)
-        row, fold, weight = deal(codes, number, sample.weights, folds, most)
+        row, fold, weight = deal(codes, *multiplicity(sample), sample.weights, folds, most)
         y = codes[row].astype(np.int64)
         if len(np.unique(y)) < 2:
             return undecided(tried)
