@@ -48,14 +48,17 @@ class Labelled:
         return len(self.there) - len(self.codes)
 
     def of_weight(self) -> Labelled:
-        """Return the rows that may decide how columns are read: not those of weight zero."""
+        """Return the rows that count, which are not those of weight zero, and their classes."""
         import pyarrow as pa
 
         if self.weight is None or self.weight.all():
             return self
         some = self.weight > 0
         rows = self.rows.filter(pa.array(some))
-        return Labelled(rows, self.classes, self.codes[some], self.there, self.weight[some])
+        present, codes = np.unique(self.codes[some], return_inverse=True)
+        there = self.there.copy()
+        there[self.there] = some
+        return Labelled(rows, self.classes[present], codes, there, self.weight[some])
 
 
 class Passed(NamedTuple):
