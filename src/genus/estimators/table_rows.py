@@ -261,8 +261,8 @@ def rows_from_everywhere(source: Source, size: int) -> tuple[Any, int | None]:
     If the source cannot be sampled without reading it, all of it is read.
     """
     if not source.once and source.is_spread:
-        rows = source.look(size)
-        return rows, rows.num_rows if rows.num_rows < size else source.rows
+        # A sample may have fewer rows than `size`, for example if a partition is small.
+        return source.look(size), source.rows
 
     def read(source: Source) -> tuple[Any, int]:
         passed = 0
