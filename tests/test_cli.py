@@ -537,12 +537,16 @@ def test_what_cannot_be_a_weight(tmp_path):
     rows = "\n".join(f"{i % 7},{'ab'[i % 2]},{-i},{'yn'[i % 3 == 0]}" for i in range(40))
     table.write_text(f"n,name,below,y\n{rows}\n")
     done("plan", table, "--target", "y", "-o", plan)
+    done("fit", table, "--target", "y", "-o", plan.with_name("fitted.genus"))
     for command in ("fit", "evaluate"):
         assert "not numbers" in refused(command, table, "--target", "y", "--weight", "name")
         assert "-1" in refused(command, table, "--target", "y", "--weight", "below")
         assert "no column 'w'" in refused(command, table, "--target", "y", "--weight", "w")
     assert "target" in refused("fit", table, "--target", "y", "--weight", "y")
     assert "target" in refused("evaluate", table, "--target", "y", "--weight", "y", code=2)
+    nothing = f"SELECT *, 0 AS zero FROM '{table}'"
+    told = refused("evaluate", plan.with_name("fitted.genus"), nothing, "--weight", "zero")
+    assert "weight above zero in 'zero'" in told
     how = "--target", "y", "--weight", "n", "--plan", plan
     assert "--ignore n" in refused("fit", table, *how, "-o", tmp_path / "other.genus")
 
@@ -604,16 +608,20 @@ def test_explain_says_what_it_explains_if_no_column_is_for_it(folder):
 
 
 def test_explain_shows_numbers_as_they_are_written(folder):
-    written = ("1612616.37", "12345.67", "0.1", "1e+20", "0.3")
+    written = ("1612616.37", "12345.67", "0.1", "1e+20", "0.3", "12345678", "0.30000000000000004")
+    single = ("1612616.4", "12345.67", "0.1", "1e+20", "0.3", "12345678", "0.3")
+    half = ("12344", "12344", "0.1", "12344", "0.3", "12344", "0.3")
     amounts = [*map(float, written)] * 8
     columns = {"wide": pa.array(amounts), "narrow": pa.array(amounts, pa.float32())}
-    labels = ["u", "v", "v", "u", "v"] * 8
+    columns["half"] = pa.array([np.float16(min(a, 12345.67)) for a in amounts], pa.float16())
+    labels = ["u", "v", "v", "u", "v", "u", "v"] * 8
     pq.write_table(pa.table(columns | {"y": labels}), "a.parquet")
     done("fit", "a.parquet", "--target", "y")
     for i, text in enumerate(written):
         told = done("explain", "a.genus", "a.parquet", "--row", i + 1).stdout
         assert f"  wide = {text} " in told
-        assert f"  narrow = {'1612616' if i == 0 else text} " in told
+        assert f"  narrow = {single[i]} " in told
+        assert f"  half = {half[i]} " in told
 
 
 def test_explain_as_json(folder):
@@ -786,6 +794,9 @@ def test_add_and_forget(folder):
     for twice in ("a.genus", "copy.genus"):
         told = done("add", "a.genus", "b.genus", twice, "-o", "more.genus").stderr
         assert told.startswith(f"Note: a.genus and {twice} hold the same rows, which")
+    stdin = Path("a.genus").read_bytes()
+    told = done("add", "-", "b.genus", "-o", "c.genus", stdin=stdin).stderr
+    assert told == "Wrote c.genus, with 150 rows.\n"
     assert (
         "80 rows; 70 were forgotten" in done("forget", "c.genus", halves[1], "-o", "d.genus").stderr
     )

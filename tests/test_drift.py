@@ -260,3 +260,15 @@ def test_rows_from_everywhere_are_compared(form, tmp_path, monkeypatch):
     assert str(found).startswith(f"{found.rows:,} rows of 4,000. 1 of 1 columns moved.")
     assert found.columns[0].moved == pytest.approx(0.5, abs=0.1)
     assert model.drift(later[:100]).of == 100
+
+
+def test_all_rows_of_uneven_files_are_told(tmp_path, monkeypatch):
+    """A small file does not use its share of the rows that are compared."""
+    monkeypatch.setattr("genus.estimators.table.LOOK", 500)
+    frame = pd.DataFrame({"x": np.random.default_rng(0).normal(size=4000)})
+    model = TableClassifier().fit(frame, frame["x"] > 0)
+    frame.to_parquet(tmp_path / "a.parquet")
+    frame[:10].to_parquet(tmp_path / "b.parquet")
+    found = model.drift(tmp_path / "*.parquet")
+    assert found.rows < 500
+    assert found.of == 4010

@@ -26,6 +26,7 @@ from genus import (
 )
 from genus.engines import Rows
 from genus.engines.spark import SparkFrame, explained, first_rows
+from genus.estimators.counting import Reading, plan_rows
 from scope import at_night, nightly
 
 pytest_plugins = ("clusters",)
@@ -100,6 +101,38 @@ def check_same(there: Any, name: str) -> None:
         assert there.vocabulary_ == alone.vocabulary_
         assert {"day0", "day99"} <= set(there.vocabulary_)
         assert "day100" not in there.vocabulary_
+
+
+class Here:
+    """An engine in this process, with a partition for each Arrow table."""
+
+    name = "the frame"
+
+    def __init__(self, *tables: pa.Table) -> None:
+        self.tables = tables
+        self.schema, self.partitions = tables[0].schema, len(tables)
+
+    def beginnings(self, rows: int) -> Here:
+        return Here(*(table[:rows] for table in self.tables))
+
+    def run(self, work: Any) -> Any:
+        for table in self.tables:
+            yield from work(Rows("a partition", table.to_batches()))
+
+
+@pytest.mark.parametrize("weights", ["w", None])
+def test_rows_of_which_none_counts_are_refused(weights: str | None) -> None:
+    columns = {
+        "a": [1.0, 2.0],
+        "w": [0.0, 0.0],
+        "y": pa.array(["u", "v"] if weights else [None, None], pa.string()),
+    }
+    reading = Reading("y", weights=weights)
+    expected = "a weight above zero in 'w'" if weights else "'y' is empty in every row"
+    with pytest.raises(TableError, match=expected):
+        plan_rows(TableClassifier(), Here(*[pa.table(columns)] * 2), reading)
+    with pytest.raises(TableError, match="no rows"):
+        plan_rows(TableClassifier(), Here(pa.table(columns)[:0]), reading)
 
 
 def check_scores(scored: pd.DataFrame, model: Any) -> None:

@@ -31,6 +31,7 @@ from genus import TableClassifier, TableError
 from genus.cli import cli
 from genus.table import open_table
 from genus.table.read.formats import FOREIGN, FORMATS
+from genus.table.read.lines import ends_in, lines_in
 
 pytest_plugins = ("servers",)
 
@@ -485,6 +486,54 @@ def test_spaces_after_delimiters_are_no_part_of_values(tmp_path, monkeypatch, ma
     assert told.exit_code == 0, told.output
     added = rf"{mark} (prediction|[uv](?={mark} [p0])).*?(?=\r?\n)"
     assert re.sub(added.encode(), b"", (tmp_path / "o.csv").read_bytes()) == text.encode()
+
+
+def test_spaces_after_the_delimiters_of_some_files_are_warned_of(tmp_path):
+    (tmp_path / "a.csv").write_text("x, y\n" + "1, p\n2, q\n" * 9)
+    (tmp_path / "b.csv").write_text("x,y\n" + "1,p\n2,q\n" * 9)
+    for names in ("ab", "ba"):
+        with pytest.warns(UserWarning, match=r"a\.csv has a space after every ','"):
+            open_table([tmp_path / f"{name}.csv" for name in names])
+
+
+def test_how_to_read_names_below_the_first_row(tmp_path):
+    """The advice works for CSV files without names above, and is not given for JSON lines."""
+    path = tmp_path / "t.csv"
+    rows = "".join(f"{h},{h % 2}.5,{h % 3}\n" for h in range(40))
+    path.write_text(f"1,2,3\n4,5,6\nn,k,y\n{rows}")
+    with pytest.raises(TableError) as told:
+        raise TableError(open_table(path).title_above("y"))
+    query = re.search(r'"(SELECT .*)"', str(told.value))[1]
+    assert open_table(query.replace("FILE", str(path))).columns == ["n", "k", "y"]
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"a": "n", "b": "y"}\n' + '{"a": "1", "b": "2"}\n' * 9)
+    with pytest.raises(TableError, match="delete the rows above it"):
+        open_table(path).require("y")
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+def test_lines_do_not_depend_on_the_size_of_chunks(tmp_path, monkeypatch, size):
+    monkeypatch.setattr("genus.table.read.lines.CHUNK", size)
+    lines = [b'a,"b\nc"\r\n', b"\n", b'"x""\n""y",z\n', b"ab\n", b'"open\nfor\never\n']
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"".join(lines))
+    assert list(lines_in(str(path), '"')) == lines
+    assert list(lines_in(str(path))) == b"".join(lines).splitlines(keepends=True)
+
+
+def test_an_open_quote_takes_linear_time(tmp_path, monkeypatch):
+    """Each byte is searched once, though the rest of the file is one line."""
+    searched = []
+    count = ends_in
+    monkeypatch.setattr("genus.table.read.lines.CHUNK", 1 << 10)
+    monkeypatch.setattr(
+        "genus.table.read.lines.ends_in",
+        lambda content, *how: searched.append(len(content)) or count(content, *how),
+    )
+    path = tmp_path / "t.csv"
+    path.write_bytes(b'a,b\n"' + b"1,2\n" * 5000)
+    assert len(list(lines_in(str(path), '"'))) == 2
+    assert sum(searched) == path.stat().st_size
 
 
 def test_a_line_of_names_below_a_title_is_noticed(tmp_path, monkeypatch):

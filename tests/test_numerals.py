@@ -645,3 +645,19 @@ def test_codes_with_a_base_are_categories_in_every_format(tmp_path, name):
     )
     with pytest.raises(TableError, match="'0x22'"):
         numbers.predict(written_as({"code": ["0x22", "0x7"]}, tmp_path, name))
+
+
+# Several files
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("size", [30, 30_000])
+def test_types_do_not_depend_on_the_order_of_files(tmp_path, turned, size):
+    """Codes, dots for thousands and dates are looked for in the first rows of each file."""
+    plain = {"c": "7", "price": "2.954", "amount": "5", "day": "2020-12-05"}
+    odd = {"c": "0x146d", "price": "3.125", "amount": '"4,5"', "day": "05-12-2020"}
+    paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    for path, values in zip(paths, (plain, odd), strict=True):
+        path.write_text("\n".join([",".join(values), *[",".join(values.values())] * size]))
+    schema = open_table(paths[::-1] if turned else paths).schema
+    assert set(map(str, schema.types)) == {"string"}

@@ -472,6 +472,32 @@ def test_rows_without_a_label_are_counted_whatever_they_weigh() -> None:
         assert fitted.unlabelled_ == 7
 
 
+@pytest.mark.parametrize("name", ["TableClassifier", "CategoricalNB"])
+@pytest.mark.parametrize("holds", ["frame", "stream"])
+def test_rows_of_weight_zero_change_nothing(name: str, holds: str) -> None:
+    """Neither their values nor their labels are in the model."""
+    without = pd.DataFrame({"c": [str(i % 7) for i in range(210)], "w": 2.0})
+    without["label"] = np.where(np.arange(210) % 3 == 0, "yes", "no")
+    secret = pd.DataFrame({"c": ["secret"], "w": [0.0], "label": ["hidden"]})
+    whole = pd.concat([without[:100], secret, without[100:]], ignore_index=True)
+
+    def fitted(table: pd.DataFrame) -> Any:
+        data: Any = table
+        if holds == "stream":
+            data = pa.Table.from_pandas(table).to_reader(max_chunksize=50)
+        return genus_clone(CLASSIFIERS[name][0]).fit(data, target="label", sample_weight="w")
+
+    with_secret, plain = fitted(whole), fitted(without)
+    assert list(with_secret.classes_) == ["no", "yes"]
+    p = [model.predict_proba(without[["c"]]) for model in (with_secret, plain)]
+    np.testing.assert_allclose(*p, rtol=1e-12)
+    assert b"secret" not in with_secret.to_bytes()
+    assert b"hidden" not in with_secret.to_bytes()
+    nothing = without.assign(w=0.0)
+    with pytest.raises(TableError, match="weight above zero in 'w'"):
+        plain.partial_fit(nothing, target="label", sample_weight="w")
+
+
 def test_pairs_are_learned_and_forgotten_like_a_table() -> None:
     rest = NUMBERS.assign(label=LABELS)
     for name in ("GDA", "TableClassifier"):

@@ -210,6 +210,11 @@ def by_rows(
                 "with. Give rows with labels."
             )
         found = [np.concatenate(parts) for parts in (probabilities, truths, weights)]
+        if not found[2].any():
+            raise TableError(
+                f"No row of {source.name} has a value in {target!r} and a weight above zero in "
+                f"{weight!r}, so there is nothing to compare. Give positive weights."
+            )
         return found[0], found[1], found[2], left_out, known
 
     with opened(data, encoding, texts=learned.plan_.texts) as source:

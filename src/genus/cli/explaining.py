@@ -253,11 +253,13 @@ class Why:
 
 
 def cell(column: Any) -> Any:
-    """Return the only value of a column, with the digits that its type holds."""
+    """Return the only value of a column, with the fewest digits that identify it in its type."""
     import pyarrow.types as pt
 
     value = column[0].as_py()
-    return float(f"{value:.7g}") if pt.is_float32(column.type) and value is not None else value
+    if value is None or not (pt.is_float16(column.type) or pt.is_float32(column.type)):
+        return value
+    return float(str(column.type.to_pandas_dtype()(value)))
 
 
 def as_object(why: Why, number: int) -> dict[str, Any]:
@@ -342,7 +344,7 @@ def named(cells: Sequence[tuple[str, Any]]) -> list[str]:
     from genus.display.text import names
 
     def as_text(value: Any) -> str:
-        text = f"{value:.15g}" if isinstance(value, float) else str(value)
+        text = str(value).removesuffix(".0") if isinstance(value, float) else str(value)
         return "missing" if value is None else text
 
     columns = names([name for name, _ in cells], WIDEST_COLUMN)

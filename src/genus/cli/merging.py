@@ -53,11 +53,15 @@ def add(models: tuple[str, ...], output: str) -> None:
 
 
 def same_files(paths: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the files that have the content of an earlier one, after that one."""
+    """Yield the files that have the content of an earlier one, after that one; not stdin."""
     import hashlib
+
+    from genus.cli.models import STDIO
 
     found: dict[bytes, int] = {}
     for i, path in enumerate(paths):
+        if path == STDIO:
+            continue
         with open(path, "rb") as file:
             first = found.setdefault(hashlib.file_digest(file, "sha256").digest(), i)
         if first != i:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from itertools import chain
 from typing import Any
 
 import click
@@ -77,7 +76,7 @@ def predicted(
         refuse_new(source, learned, force)
         lines = lines_for(output, source)
         kept = source if lines else source.unaltered(as_text=format_of(output) in TEXTS)
-        empty = scored(nothing(source), nothing(kept), learned, rule)
+        empty = scored(source.schema.empty_table(), kept.schema.empty_table(), learned, rule)
         rows = 0
         if lines is None:
             out = rows_to(output, empty.schema)
@@ -162,13 +161,6 @@ def lines_for(output: str, source: Any) -> Any:
     return lines if (lines.delimiter == "\t") == (DELIMITERS[written] == "\t") else None
 
 
-def nothing(source: Any) -> Any:
-    """Return a table with the columns of a source and no rows."""
-    import pyarrow as pa
-
-    return pa.Table.from_batches([], source.schema)
-
-
 def side_by_side(source: Any, kept: Any) -> Iterator[tuple[Any, Any]]:
     """Yield batches of the same rows of two sources; they are read once if they are the same."""
     if kept is source:
@@ -177,15 +169,16 @@ def side_by_side(source: Any, kept: Any) -> Iterator[tuple[Any, Any]]:
     from genus.table import TableError
 
     others = kept.batches()
+    other = None
     for batch in source.batches():
         while batch.num_rows:
-            other = next(others, None)
-            if other is None:
-                raise TableError(f"{source.name} changed while it was read. Copy it first.")
+            while other is None or not other.num_rows:
+                other = next(others, None)
+                if other is None:
+                    raise TableError(f"{source.name} changed while it was read. Copy it first.")
             rows = min(batch.num_rows, other.num_rows)
             yield batch.slice(0, rows), other.slice(0, rows)
-            batch, rest = batch.slice(rows), other.slice(rows)
-            others = chain([rest] if rest.num_rows else [], others)
+            batch, other = batch.slice(rows), other.slice(rows)
 
 
 def scored(rows: Any, kept: Any, model: Any, rule: Any = None) -> Any:

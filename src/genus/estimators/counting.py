@@ -234,23 +234,24 @@ def count_batches(
     empty, passed = estimator._blank(), Passed()
     total = Total(empty)
 
-    def count(at: int, own: Labelled) -> tuple[Model | None, Labelled]:
+    def count(at: int, read: Labelled) -> tuple[Model | None, Any, Passed]:
+        own = read.of_weight()
         X = estimator._matrix(own.rows)
-        if len(own.codes) == 0:
-            return None, own
-        numbers = at + np.flatnonzero(own.there)
-        return estimator._count(empty, X, own.codes, own.classes, own.weight, numbers), own
+        counted = None
+        if len(own.codes):
+            numbers = at + np.flatnonzero(own.there)
+            counted = estimator._count(empty, X, own.codes, own.classes, own.weight, numbers)
+        return counted, own.rows, Passed(len(read.there), read.unlabelled)
 
-    for counted, own in matrix.in_order(lambda one: count(*one), numbered(batches, before)):
-        passed = passed.and_more(Passed(len(own.there), own.unlabelled))
+    for counted, rows, own in matrix.in_order(lambda one: count(*one), numbered(batches, before)):
+        passed = passed.and_more(own)
         if counted is not None:
-            unseen = own.classes[labels.find(own.classes, counted.weights.classes) < 0]
-            if restarts and estimator._outgrown(own.of_weight().rows, counted):
+            if restarts and estimator._outgrown(rows, counted):
                 raise Outgrown
-            total.add(replace(counted, declared=unseen))
+            total.add(counted)
             refuse_full_memory(total, passed.rows)
         if progress is not None:
-            progress(len(own.there))
+            progress(own.rows)
     model = total.sum()
     if restarts and estimator._outgrown(None, model):
         raise Outgrown
@@ -311,10 +312,10 @@ def numbered(batches: Iterable[Labelled], rows: int) -> Iterator[tuple[int, Labe
 
 
 def checked(estimator: Any, model: Model, passed: Passed, name: str, reading: Reading) -> Model:
-    """Return the model; raise an error if no row has a label, and warn about too many classes."""
+    """Return the model; raise an error if no row counts, and warn about too many classes."""
     target = reading.target
     if len(model.classes) == 0 and (passed.rows or not reading.is_part):
-        raise unlabelled(name, target, passed.rows)
+        raise nothing_counts(name, reading, passed.rows)
     total = model.weights["rows"].sum()
     if not estimator.__sklearn_is_fitted__():
         estimator.unlabelled_ = passed.unlabelled
@@ -425,13 +426,11 @@ def look_elsewhere(estimator: Any, engine: Engine, reading: Reading, everything:
         parts = engine.beginnings(each).run(partial(first_of, each))
     found = [pa.ipc.open_stream(content(part)).read_all() for part in parts]
     rows = sum(part.num_rows for part in found)
-    if rows == 0:
-        raise nothing_counts(engine.name, reading, 0)
+    if rows == 0:  # if everything was read, there are rows, but none of them counts
+        raise nothing_counts(engine.name, reading, int(everything))
     table = pa.concat_tables(found, promote_options="permissive")
     seen = reading.labelled(table).of_weight()
     if len(seen.codes) == 0:
-        if everything:
-            raise nothing_counts(engine.name, reading, rows)
         look_elsewhere(estimator, engine, reading, everything=True)
         return
     all_of_them = not everything and all(part.num_rows < each for part in found)

@@ -82,7 +82,7 @@ def add_up(
         refuse_infinite(sums)
     with np.errstate(over="ignore", invalid="ignore"):  # sums are checked later
         statistics = estimator._blank().family.of_sums(classes, sums)
-    return of_rows(estimator, classes, groups.weights[order], statistics), passed(groups, there)
+    return of_rows(estimator, classes, groups.weights[order], statistics), passed(groups, reading)
 
 
 def count_values(
@@ -95,42 +95,48 @@ def count_values(
     groups, counted, values = database.count_values(reading.target, reading.weights, names)
     classes, codes, there = classes_of(estimator, groups, reading)
     weights = np.bincount(codes, groups.weights[there], len(classes)).astype(np.float64)
-    own, own_codes, labelled = classes_of(estimator, counted, reading)
+    own, own_codes, there = classes_of(estimator, counted, reading)
     y = labels.positions(own, classes)[own_codes]
-    X = estimator._matrix(values)[labelled]
+    X = estimator._matrix(values)[there]
     family = estimator._blank().family
     with estimator._named_errors():
         try:
-            statistics = family.count(X, y, classes, counted.weights[labelled])
+            statistics = family.count(X, y, classes, counted.weights[there])
         except InvalidValue as error:  # its row number has no meaning
             raise invalid(estimator, error.column, error.value) from None
-    return of_rows(estimator, classes, weights, statistics), passed(groups, there)
+    return of_rows(estimator, classes, weights, statistics), passed(groups, reading)
 
 
-def passed(groups: Groups, there: NDArray[np.bool_]) -> Passed:
+def passed(groups: Groups, reading: Any) -> Passed:
     """Return the number of rows in all groups, and of rows without a label."""
+    _, _, there = labels_of(groups.labels, reading.target)
     return Passed(int(groups.rows.sum()), int(groups.rows[~there].sum()))
 
 
 def of_rows(estimator: Any, classes: Axis, weights: Array, statistics: Any) -> Model:
     """Return a model of these statistics, with the weights of each class (K,)."""
     counted = Tally.of(classes, None, {"rows": weights[:, None]})
-    # A class whose rows all have weight zero is still a class.
-    declared = classes[labels.find(classes, counted.classes) < 0]
-    return replace(estimator._blank(), statistics=statistics, weights=counted, declared=declared)
+    return replace(estimator._blank(), statistics=statistics, weights=counted)
 
 
 def classes_of(
     estimator: Any, groups: Groups, reading: Any
 ) -> tuple[Axis, Codes, NDArray[np.bool_]]:
-    """Return the classes, the codes of labelled groups, and which groups are labelled."""
+    """Return the classes, the codes of groups that count, and which groups these are.
+
+    They have a label and a weight above zero.
+    """
     import pyarrow as pa
 
     if reading.weights is not None:
         weights_of(pa.array(groups.bounds), reading.weights)  # raises for invalid weights
     classes, codes, there = labels_of(groups.labels, reading.target)
     if reading.known is not None:
-        classes, codes = labels.factorize(as_known(classes, reading.known)[codes])
+        classes = as_known(classes, reading.known)
+    some = groups.weights[there] > 0
+    classes, codes = labels.factorize(classes[codes[some]])
+    there = there.copy()
+    there[there] = some
     return classes, codes, there
 
 

@@ -140,7 +140,10 @@ class TableClassifier(GenerativeClassifier):
             if first:
                 self._look(*some_rows(table, codes), table.num_rows)
             batches = batches_of(table, classes, codes, weight)
-            return count_batches(self, batches, None, False)[0]
+            model = count_batches(self, batches, None, False)[0]
+            # A class whose rows all have weight zero is still a class.
+            unseen = classes[labels.find(classes, model.weights.classes) < 0]
+            return replace(model, declared=unseen)
 
         return open_table(X, texts=() if first else self._texts).read(count)
 

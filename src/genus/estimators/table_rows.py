@@ -48,14 +48,17 @@ class Labelled:
         return len(self.there) - len(self.codes)
 
     def of_weight(self) -> Labelled:
-        """Return the rows that may decide how columns are read: not those of weight zero."""
+        """Return the rows that count, which are not those of weight zero, and their classes."""
         import pyarrow as pa
 
         if self.weight is None or self.weight.all():
             return self
         some = self.weight > 0
         rows = self.rows.filter(pa.array(some))
-        return Labelled(rows, self.classes, self.codes[some], self.there, self.weight[some])
+        present, codes = np.unique(self.codes[some], return_inverse=True)
+        there = self.there.copy()
+        there[self.there] = some
+        return Labelled(rows, self.classes[present], codes, there, self.weight[some])
 
 
 class Passed(NamedTuple):
@@ -258,8 +261,8 @@ def rows_from_everywhere(source: Source, size: int) -> tuple[Any, int | None]:
     If the source cannot be sampled without reading it, all of it is read.
     """
     if not source.once and source.is_spread:
-        rows = source.look(size)
-        return rows, rows.num_rows if rows.num_rows < size else source.rows
+        # A sample may have fewer rows than `size`, for example if a partition is small.
+        return source.look(size), source.rows
 
     def read(source: Source) -> tuple[Any, int]:
         passed = 0

@@ -102,8 +102,7 @@ def cross_validate(
     fold = folds if is_fold_numbers(folds) else fold_numbers(folds, X, codes, random_state)
     if anew:
         parts = range(int(time is not None), int(fold.max(initial=-1)) + 1)
-        others = [fold < f if time is not None else fold != f for f in parts]
-        splits = [(past, fold == f) for f, past in zip(parts, others, strict=True)]
+        splits = ((fold < f if time is not None else fold != f, fold == f) for f in parts)
         probabilities = predicted_anew(fresh, raw, classes, codes, weights, splits, progress)
     elif time is None:
         with fresh._named_errors():

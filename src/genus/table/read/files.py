@@ -62,6 +62,7 @@ PACKED = 5  # factor by which compressed text grows when unpacked, approximately
 PARTITION = 1 << 20  # rows of a partition of a Parquet file, approximately
 FEW_PARTITIONS = 16  # up to this many partitions, each is sampled from its first row to its last
 PLACES, BLOCK = 32, 1 << 18  # samples of a long CSV file; bytes to estimate line length
+MOST_HEADS = 16  # files whose first rows are searched for numbers and dates of unusual forms
 SHORT_BLOCK = 1 << 14  # bytes of a sample to estimate the number of lines
 DATE_FORMAT = "dateformat = '%Y-%m-%d'"
 # Without BOOLEAN, because yes and no, or t and f, should stay as they are written.
@@ -201,7 +202,16 @@ def spaced_delimiter(paths: Sequence[str]) -> str:
     Otherwise, return "". The first SNIFFED bytes of each file decide.
     """
     mark = delimiter_of(paths[:1])
-    return f"{mark} " if mark and all(is_spaced(path, mark.encode()) for path in paths) else ""
+    spaced = [path for path in paths if mark and is_spaced(path, mark.encode())]
+    if len(spaced) == len(paths) and mark:
+        return f"{mark} "
+    odd = [path for path in spaced if mark.encode() in first_block(path)]
+    if odd:
+        warn(
+            f"{ORIGINS.get(odd[0], odd[0])} has a space after every {mark!r}, but other files do "
+            "not, so its texts are read with a space before them. Remove the spaces."
+        )
+    return ""
 
 
 def is_spaced(path: str, mark: bytes) -> bool:
@@ -306,7 +316,12 @@ def from_json(name: str, paths: Sequence[str], texts: tuple[str, ...] = ()) -> S
         types = dict(zip(found.columns, map(str, found.types), strict=True))
     as_text = typed_json(listed, types | dict.fromkeys(texts, "VARCHAR"))
     source = from_sql(name, f"SELECT * FROM {as_text if texts else plain}")
-    odd = odd_dates(source, lambda dates: typed_json(listed, dict.fromkeys(dates, "VARCHAR")))
+
+    def first(dates: Sequence[str]) -> str:
+        as_text = typed_json(listed, dict.fromkeys(dates, "VARCHAR"))
+        return f"(SELECT * FROM {as_text} LIMIT {FIRST_ROWS})"
+
+    odd = odd_dates(source, first)
     if odd:
         return from_json(name, paths, (*texts, *odd))
     whole = Partition("; ".join(map(stamp, paths)), source.opened)
@@ -478,7 +493,7 @@ def from_csv(
     if not texts:
         refuse_repeated(options, paths, source.columns)
     as_text = f"read_csv({listed}{all_text(options)})"
-    first = re.sub(r"sample_size = -?\d+", FEW_SAMPLED, as_text)
+    first = first_of_each(re.sub(r"sample_size = -?\d+", FEW_SAMPLED, all_text(options)), paths)
     odd = [*odd_dates(source, lambda _: first), *odd_numbers(source, paths, first)]
     if odd:
         return from_csv(name, options, paths, size, (*texts, *odd))
@@ -503,39 +518,52 @@ def all_text(options: str) -> str:
     return re.sub(r", auto_type_candidates = \[.*?\]", ", all_varchar = true", options)
 
 
-def odd_dates(source: Source, as_text: Callable[[Sequence[str]], str]) -> list[str]:
+def first_of_each(options: str, paths: Sequence[str]) -> str:
+    """Return the SQL that reads the first rows of CSV files, at most MOST_HEADS of them.
+
+    Of all files together, the first rows may be those of one file. They are read, too, because
+    they have the columns of all files.
+    """
+    together = "[" + ", ".join(map(quoted, paths)) + "]"
+    alone = [f"[{quoted(path)}]" for path in paths[1:MOST_HEADS]]
+    parts = [
+        f"(SELECT * FROM read_csv({listed}{options}) LIMIT {FIRST_ROWS})"
+        for listed in (together, *alone)
+    ]
+    return f"({' UNION ALL BY NAME '.join(parts)})"
+
+
+def odd_dates(source: Source, first: Callable[[Sequence[str]], str]) -> list[str]:
     """Return the columns of dates that do not begin with a year, such as 05-12-2020 and inf.
 
     DuckDB guesses whether the day or the month comes first, and reads two-digit years as years of
-    the first century. `as_text` returns the table in SQL, with the given columns as text.
+    the first century. `first` returns the first rows in SQL, with the given columns as text.
     """
     import pyarrow.types as pt
 
     dates = [f.name for f in source.schema if pt.is_timestamp(f.type) or pt.is_date(f.type)]
-    first = f"(SELECT * FROM {as_text(dates)} LIMIT {FIRST_ROWS})"
-    return altered_in(source.name, first, dict.fromkeys(dates, NO_YEAR))
+    return altered_in(source.name, first(dates), dict.fromkeys(dates, NO_YEAR))
 
 
-def odd_numbers(source: Source, paths: Sequence[str], as_text: str) -> list[str]:
+def odd_numbers(source: Source, paths: Sequence[str], first: str) -> list[str]:
     """Return the columns of numbers that are text, or in which dots may separate thousands.
 
     Text such as 0x146d may be a code, and is no number in other formats. Dots are looked for in
-    files of which other columns may have decimal commas. `as_text` is the table in SQL, with all
-    columns as text.
+    files of which other columns may have decimal commas. `first` are the first rows of each file in
+    SQL, with all columns as text.
     """
     import pyarrow.types as pt
 
-    head = first_block(paths[0]).replace(b"\0", b"")  # of UTF-16
+    heads = [first_block(path) for path in paths[:MOST_HEADS]]
     loses = {}
-    if BASES.search(head):
+    if any(map(BASES.search, heads)):
         loses = {f.name: WITH_BASE for f in source.schema if pt.is_integer(f.type)}
-    if delimiter_of(paths[:1]) != "," or COMMAS.search(head):
+    if delimiter_of(paths[:1]) != "," or any(map(COMMAS.search, heads)):
         decimals = [f.name for f in source.schema if pt.is_floating(f.type)]
         if source.rows is not None:  # in memory; thousands of columns take long to read again
             table = source.table()
             decimals = [name for name in decimals if may_be_thousands(table.column(name))]
         loses |= dict.fromkeys(decimals, DOTS)
-    first = f"(SELECT * FROM {as_text} LIMIT {FIRST_ROWS})"
     odd = altered_in(source.name, first, loses)
     dotted = [name for name in odd if loses[name] == DOTS]
     others = altered_in(source.name, first, dict.fromkeys(dotted, NO_DOTS))

@@ -147,23 +147,28 @@ def lines_in(path: str, quote: str = "", encoding: str = "utf-8") -> Iterator[by
         file = stored
         if encoding != "utf-8":
             file = pa.transcoding_input_stream(stored, encoding, "utf-8")
-        rest = b""
+        begun: list[bytes] = []  # the pieces of the present line in earlier chunks
+        quotes = 0
         while chunk := file.read(CHUNK):
-            content = rest + chunk
+            ends, more = ends_in(chunk, quote, quotes)
+            quotes += more
             start = 0
-            for end in ends_in(content, quote).tolist():
-                yield content[start : end + 1]
-                start = end + 1
-            rest = content[start:]
-        if rest:
-            yield rest
+            for end in ends.tolist():
+                yield b"".join([*begun, chunk[start : end + 1]])
+                begun, start = [], end + 1
+            begun.append(chunk[start:])
+        if any(begun):
+            yield b"".join(begun)
 
 
-def ends_in(content: bytes, quote: str) -> Any:
-    """Return the positions of line ends in bytes that start at the beginning of a line."""
+def ends_in(content: bytes, quote: str, before: int) -> tuple[Any, int]:
+    """Return the positions of line ends outside quotes, and the number of quotes.
+
+    `before` is the number of quotes before these bytes.
+    """
     letters = np.frombuffer(content, dtype=np.uint8)
     ends = np.flatnonzero(letters == ord("\n"))
-    if not quote or quote.encode() not in content:
-        return ends
+    if not quote:
+        return ends, 0
     quotes = np.flatnonzero(letters == ord(quote))
-    return ends[np.searchsorted(quotes, ends) % 2 == 0]
+    return ends[(before + np.searchsorted(quotes, ends)) % 2 == 0], len(quotes)

@@ -217,8 +217,12 @@ class Source:
         row = next((i for i, row in enumerate(rows, 1) if column in row), 0)
         if not row:
             return ""
-        query = f"\"SELECT * FROM read_csv('FILE', skip = {row})\""
-        how = "delete the rows above it" if self.lines is None else f"use the query {query}"
+        lines = None if self.lines is None else self.lines()
+        how = "delete the rows above it"
+        if isinstance(lines, Lines):  # without names, the first row is the first line
+            skip = lines.skipped + row - (lines.head is None)
+            option = f"skip = {skip}" if skip else "header = true"
+            how = f"use the query \"SELECT * FROM read_csv('FILE', {option})\""
         return f" Row {row} contains {column!r}. If it is the line of names, {how}."
 
     def first_rows(self, most: int) -> list[tuple[Any, ...]]:
