@@ -653,7 +653,7 @@ def test_parts_that_read_the_same_text_differently_are_refused(one, other, words
 
 @pytest.mark.parametrize(
     ("one", "other", "value"),
-    [("3.5", "$4.50", 4.5), ("3", "4,5", "4,5"), ("2022-07-12", "25/07/2022", "2022-07-25")],
+    [("3.5", "$4.50", 4.5), ("3", "4,5", 4.5), ("2022-07-12", "25/07/2022", "2022-07-25")],
 )
 def test_parts_whose_readings_agree_are_merged(one, other, value):
     a, b = (

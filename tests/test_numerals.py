@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import sqlite3
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -493,7 +494,7 @@ def test_a_text_in_a_column_with_commas_does_not_change_what_dots_mean(at):
     prices[at] = "about 40"
     rows = pa.table({"x": ["2.954", "12.340", "768"] * 1000, "z": prices})
     with pytest.warns(UserWarning, match="'z'"):
-        assert look(rows).columns[0].written == "decimal commas"
+        assert look(rows).columns[0].written == "decimal commas, dots for thousands"
 
 
 def test_ignored_columns_and_the_target_do_not_decide_what_dots_mean():
@@ -594,7 +595,7 @@ def test_whole_numbers_with_dots_for_thousands(tmp_path, name, commas):
         written_as(rows | {"y": LARGE}, tmp_path, name), target="y"
     )
     column = next(c for c in model.plan_.columns if c.name == "sales")
-    assert (column.kind, column.written) == ("number", "decimal commas")
+    assert (column.kind, column.written) == ("number", "decimal commas, dots for thousands")
     plain = TableClassifier(calibrate=False).fit(pd.DataFrame(rows | {"sales": SALES}), LARGE)
     p = model.predict_proba(written_as(rows, tmp_path, name))
     np.testing.assert_array_equal(
@@ -611,8 +612,12 @@ def test_dots_for_thousands_everywhere_beside_decimal_commas():
     rows = pa.table({"sales": ["2.954", "12.340", "1.000"] * 9, "price": ["1,5", "2,25", "3"] * 9})
     with pytest.warns(UserWarning, match="dots in values such as 2.954 are read as separators of"):
         plan = look(rows)
-    assert [column.written for column in plan.columns] == ["decimal commas"] * 2
-    sales = plan.columns[0]
+    sales, price = plan.columns
+    assert (sales.written, price.written) == (
+        "decimal commas, dots for thousands",
+        "decimal commas",
+    )
+    assert sales.common(replace(price, name="sales")).written == "decimal commas"
     for wrong in ("52.6", "0.5", "52.60"):
         with pytest.raises(TableError, match=f"holds text \\('{wrong}'\\)"):
             as_numbers(arrow.strings([wrong, "52.600"]), "sales", sales.type, sales.written)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from genus.arrays import arrow
 
 POINT, COMMA = "decimal points", "decimal commas"
+THOUSANDS = COMMA + ", dots for thousands"  # of columns that have dots and no commas
 SCALED = ", scaled by k, M and B"  # after the form of numbers such as 1.4k
 DAY_FIRST, MONTH_FIRST, NAMED = "day first", "month first", "months by name"
 ISO, YEAR_MONTH, MONTH_YEAR = "dates", "years and months", "months and years"
@@ -125,6 +126,7 @@ def written(thousands: str, decimal: str, scales: str = "") -> re.Pattern[str]:
 NUMBERS = {
     POINT: written(",", r"\."),
     COMMA: written(".", ","),
+    THOUSANDS: written(".", ","),
     POINT + SCALED: written(",", r"\.", "kKmMbB"),
     COMMA + SCALED: written(".", ",", "kKmMbB"),
 }
@@ -133,12 +135,13 @@ SCALE = rf"[0-9]{GAP}(?:{MONEY})?{GAP}[kKmMbB]\)?$"
 SEPARATED_SCALE = rf"[.,{SPACES}][0-9]+{GAP}[kKmMbB]\)?$"
 OTHER_LETTER = r"[0-9] ?[AC-JLN-Zac-jln-zÀ-ÿ]$"  # as in house numbers
 # Forms of text, the most special first. A column is read in one of them, or in a few if all fit.
-FORMS = (PLAIN, *NUMBERS.values(), SLASHED, MONTH_NAME, DAY_NAME, ISO_DATE, ISO_MONTH,
-         MONTH_FIRST_YEAR, TIME)  # fmt: skip
+FORMS = (PLAIN, *dict.fromkeys(NUMBERS.values()), SLASHED, MONTH_NAME, DAY_NAME, ISO_DATE,
+         ISO_MONTH, MONTH_FIRST_YEAR, TIME)  # fmt: skip
 DATES = (DAY_FIRST, MONTH_FIRST, NAMED, ISO, YEAR_MONTH, MONTH_YEAR)
 UNITS = dict.fromkeys(DATES, "days") | {TIMES: "seconds"}
 NOTES = {
     COMMA: "with decimal commas",
+    THOUSANDS: "with decimal commas",
     POINT: "numbers with signs and units",
     COMMA + SCALED: "with decimal commas, k, M and B",
     POINT + SCALED: "numbers with signs and units",
@@ -243,7 +246,7 @@ def reading_of(strings: Any, commas: bool = False) -> str | None:
     if len(strings) == 0:
         return None
     if all_match(strings, PLAIN):
-        return COMMA if are_thousands(strings, commas) else ""
+        return THOUSANDS if are_thousands(strings, commas) else ""
     has_digits = pc.all(pc.match_substring_regex(strings, r"\d")).as_py()
     for how, pattern in NUMBERS.items():
         if (
@@ -349,8 +352,8 @@ def ways_of(how: str) -> list[tuple[str, str]]:
     """Return the forms that leave no doubt in a column read as `how`, each with its reading."""
     if how == "":
         return [("", PLAIN.pattern), (POINT, NUMBERS[POINT].pattern)]
-    if how in NUMBERS:  # beside decimal commas, 52.6 contradicts, for 52.600 is 52600
-        plain = PLAIN if decimal_of(how) == POINT else EXPONENT
+    if how in NUMBERS:  # 52.6 contradicts that 52.600 is 52600
+        plain = EXPONENT if how == THOUSANDS else PLAIN
         return [(how, NUMBERS[how].pattern), ("", plain.pattern)]
     if how == TIMES:
         return [(TIMES, TIME.pattern)]

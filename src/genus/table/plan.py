@@ -39,6 +39,7 @@ from genus.table.numerals import (
     SCALED,
     SLASHED,
     SUFFIXES,
+    THOUSANDS,
     TIMES,
     UNITS,
     YEAR_MONTH,
@@ -161,8 +162,9 @@ class Column:
             )
         clear = {ISO, NAMED, YEAR_MONTH, MONTH_YEAR, TIMES} if self.unit else set()
         written = {self.written, other.written} - {"", *clear}
-        if {one.replace(SCALED, "") for one in written} != written:  # it reads 3 as well as 3k
-            written -= {one.replace(SCALED, "") for one in written if SCALED in one}
+        forms = {one.replace(SCALED, "").replace(THOUSANDS, COMMA) for one in written}
+        if len(written) > len(forms) == 1:  # they differ only in what else they accept
+            written = {one for one in written if SCALED in one} or forms
         if len(written) > 1:
             raise ValueError(
                 f"Column {self.name!r} is read with {min(written)} in one model and with "
@@ -465,7 +467,7 @@ def looked_at(name: str, values: Any, asked: str | None, commas: bool = False) -
     written = written or ""
     if texts is not None and not (written or lenient) and are_thousands(texts, commas) is None:
         note = "; ".join(filter(None, [note, unclear_dots(name, texts)]))
-    if texts is not None and commas and written == COMMA:
+    if texts is not None and commas and written == THOUSANDS:
         warn_of_thousands(name, texts)
     every = as_numbers(values, name, "" if asked else told, written, lenient=lenient)
     unit = UNITS.get(written) or unit_of(type)
