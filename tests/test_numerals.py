@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import sqlite3
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,8 @@ import pytest
 
 from genus import TableClassifier, TableError, cross_validate, load
 from genus.arrays import arrow
-from genus.table import look, open_table
+from genus.cli.predicting import has_commas
+from genus.table import Frame, look, open_table
 from genus.table.numerals import read, reading_of
 from genus.table.plan import as_numbers
 
@@ -436,7 +438,7 @@ def test_texts_that_are_not_few_among_numbers_are_categories():
         asked.fit(mostly, y)
 
 
-def test_dates_among_numbers_are_missing_but_dates_for_numbers_an_error():
+def test_dates_among_numbers_are_missing():
     numbers, _ = FORMS["plain"]
     y = np.arange(400) % 2
     with pytest.warns(UserWarning, match="1 of 400 values are not numbers, such as '2020-05-06'"):
@@ -444,8 +446,112 @@ def test_dates_among_numbers_are_missing_but_dates_for_numbers_an_error():
     some = pd.DataFrame({"x": ["2020-05-06", "1.5", None]})
     found = model.predict_proba(some)
     np.testing.assert_array_equal(found[0], found[2])
-    with pytest.raises(TableError, match=r"held numbers .* but now holds dates"):
-        model.predict_proba(pd.DataFrame({"x": ["2020-05-06"]}))
+    alone = model.predict_proba(pd.DataFrame({"x": ["2020-05-06"]}))
+    np.testing.assert_array_equal(alone[0], found[2])
+
+
+@pytest.mark.parametrize("written", ["", "decimal points", "decimal commas", "day first", "dates"])
+def test_a_value_among_texts_is_read_alike_in_any_company(written):
+    """A text among them, or a number with a comma, does not change how the others are read."""
+    texts = ["12,5", "1,200", "1.5", "abc", "2020-05-06", "2020-02-30", "7", "--5", "12b"]
+    texts += ["30.02.2023", "1.5.2023", "5/6/2020", "6 Foo 2023", "", "7 May 2023 25:00"]
+    together = as_numbers(arrow.strings(texts), "x", "string", written, lenient=True)
+    for i, text in enumerate(texts):
+        alone = as_numbers(arrow.strings([text]), "x", "string", written, lenient=True)
+        np.testing.assert_array_equal(alone, together[[i]])
+    expected = {"": 1200, "decimal points": 1200, "decimal commas": 1.2}.get(written, np.nan)
+    np.testing.assert_array_equal(together[1], expected)
+    assert np.isnan(together[[3, 5, 7, 8, 9, 12, 13, 14]]).all()
+
+
+def test_days_that_do_not_exist_are_found_without_reading_each_by_itself(monkeypatch):
+    dates = [f"{1 + i % 28:02}.{1 + i % 12:02}.{1900 + i % 120}" for i in range(4000)]
+    dates[7] = "30.02.2023"
+    calls = []
+
+    def counted(strings, how):
+        calls.append(how)
+        return read(strings, how)
+
+    monkeypatch.setattr("genus.table.numerals.read", counted)
+    with pytest.warns(UserWarning, match="1 of 4,000 values are not dates, such as '30.02.2023'"):
+        (column,) = look(pa.table({"day": dates})).columns
+    assert (column.written, len(calls) < 40) == ("day first", True)
+
+
+@pytest.mark.parametrize("last", [True, False])
+def test_the_order_of_rows_does_not_decide_what_a_column_holds(last):
+    numbers, texts = [f"{i / 7:.2f}" for i in range(3700)], ["about 40"] * 300
+    rows = numbers + texts if last else texts + numbers
+    with pytest.warns(UserWarning, match="300 of 4,000 values are not numbers"):
+        (column,) = look(pa.table({"x": rows})).columns
+    assert (column.kind, column.written) == ("number", "")
+
+
+@pytest.mark.parametrize("at", [5, 2500])
+def test_a_text_in_a_column_with_commas_does_not_change_what_dots_mean(at):
+    prices = [f"{i},{i % 10}" for i in range(3000)]
+    prices[at] = "about 40"
+    rows = pa.table({"x": ["2.954", "12.340", "768"] * 1000, "z": prices})
+    with pytest.warns(UserWarning, match="'z'"):
+        assert look(rows).columns[0].written == "decimal commas, dots for thousands"
+
+
+def test_ignored_columns_and_the_target_do_not_decide_what_dots_mean():
+    rows = pa.table({"x": ["2.954", "12.340", "1.068"] * 9, "z": ["1,5", "2,5", "3"] * 9})
+    assert look(rows, ignored=["z"]).columns[0].written == ""
+    assert look(rows, target="z").columns[0].written == ""
+
+
+# Letters after numbers
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [["12", "12b", "7"], ["12K", "7B", "30M"], ["5.5m", "7"], ["3k", "40"], ["--5", "3,000.5"]],
+)
+def test_numbers_with_letters_in_doubt_are_no_numbers(texts):
+    assert reading_of(arrow.strings(texts)) is None
+
+
+@pytest.mark.parametrize(
+    ("texts", "how", "values"),
+    [
+        (["5m", "12m", "1.5m"], "decimal points in m", [5, 12, 1.5]),
+        (["50k", "60k"], "decimal points in k", [50, 60]),
+        (["$5m", "7"], "decimal points, scaled by k, M and B", [5e6, 7]),
+        (["1.5k", "2.5k"], "decimal points, scaled by k, M and B", [1500, 2500]),
+        (["1,5k", "2M"], "decimal commas, scaled by k, M and B", [1500, 2e6]),
+    ],
+)
+def test_letters_scale_numbers_only_if_it_is_clear(texts, how, values):
+    assert reading_of(arrow.strings(texts)) == how
+    assert numbers(texts) == pytest.approx(values)
+
+
+def test_letters_of_house_numbers_are_all_missing():
+    houses = [str(i) for i in range(3, 300, 3)] + ["12a", "12b", "12c"]
+    with pytest.warns(UserWarning, match="3 of 102 values are not numbers, such as '12a'"):
+        (column,) = look(pa.table({"house": houses})).columns
+    how = column.written, column.unit, column.lenient
+    assert np.isnan(as_numbers(arrow.strings(["12b"]), "house", column.type, *how)).all()
+    scaled = [f"1.{i}k" for i in range(100)]
+    assert look(pa.table({"x": [*scaled, "5a"]})).columns[0].kind != "number"
+    for text in ("12b", "12B"):
+        with pytest.raises(TableError, match=f"holds text \\('{text}'\\)"):
+            as_numbers(arrow.strings([text]), "house", "string")
+
+
+def test_parts_with_and_without_scaled_numbers_are_merged():
+    with_k = look(pa.table({"x": ["$1.4k", "$2M", "$7"] * 9}))
+    without = look(pa.table({"x": ["$1,400", "$2.50", "$7"] * 9}))
+    for plan in (with_k.common(without), without.common(with_k)):
+        assert plan.columns[0].written == "decimal points, scaled by k, M and B"
+
+
+def test_no_word_of_the_data_is_kept_as_a_unit():
+    rows = pa.table({"x": [f"{i / 7:.1f} Meier" for i in range(60)]})
+    assert "Meier" not in str(look(rows))
 
 
 # Dots that separate thousands
@@ -489,7 +595,7 @@ def test_whole_numbers_with_dots_for_thousands(tmp_path, name, commas):
         written_as(rows | {"y": LARGE}, tmp_path, name), target="y"
     )
     column = next(c for c in model.plan_.columns if c.name == "sales")
-    assert (column.kind, column.written) == ("number", "decimal commas")
+    assert (column.kind, column.written) == ("number", "decimal commas, dots for thousands")
     plain = TableClassifier(calibrate=False).fit(pd.DataFrame(rows | {"sales": SALES}), LARGE)
     p = model.predict_proba(written_as(rows, tmp_path, name))
     np.testing.assert_array_equal(
@@ -504,7 +610,19 @@ def test_whole_numbers_with_dots_for_thousands(tmp_path, name, commas):
 
 def test_dots_for_thousands_everywhere_beside_decimal_commas():
     rows = pa.table({"sales": ["2.954", "12.340", "1.000"] * 9, "price": ["1,5", "2,25", "3"] * 9})
-    assert [column.written for column in look(rows).columns] == ["decimal commas"] * 2
+    with pytest.warns(UserWarning, match="dots in values such as 2.954 are read as separators of"):
+        plan = look(rows)
+    sales, price = plan.columns
+    assert (sales.written, price.written) == (
+        "decimal commas, dots for thousands",
+        "decimal commas",
+    )
+    assert sales.common(replace(price, name="sales")).written == "decimal commas"
+    for wrong in ("52.6", "0.5", "52.60"):
+        with pytest.raises(TableError, match=f"holds text \\('{wrong}'\\)"):
+            as_numbers(arrow.strings([wrong, "52.600"]), "sales", sales.type, sales.written)
+    drawn = Frame.to_arrow(np.array([[52.6, 1.5], [None, 1e-6]], dtype=object), plan)
+    assert drawn.to_pydict() == {"sales": ["52,6", None], "price": ["1,5", "0,000001"]}
     (alone,) = look(rows.select(["sales"])).columns
     assert alone.written == ""
 
@@ -645,6 +763,21 @@ def test_codes_with_a_base_are_categories_in_every_format(tmp_path, name):
     )
     with pytest.raises(TableError, match="'0x22'"):
         numbers.predict(written_as({"code": ["0x22", "0x7"]}, tmp_path, name))
+
+
+def test_a_family_for_numbers_does_not_turn_numbers_into_text():
+    model = TableClassifier(families={"x": "gaussian"}, calibrate=False).fit(
+        {"x": [i / 7 for i in range(100)]}, ["a", "b"] * 50
+    )
+    assert model.plan_.texts == ()
+    np.testing.assert_array_equal(*model.predict_proba({"x": ["what", None]}))
+
+
+def test_predictions_beside_decimal_commas_with_a_unit_have_commas():
+    rows = {"x": [f"{i},5 kg" for i in range(100)]}
+    model = TableClassifier(calibrate=False).fit(rows, ["a", "b"] * 50)
+    assert has_commas(pa.table({"x": ["3,5 kg"]}), model.plan_)
+    assert not has_commas(pa.table({"x": ["3 kg"]}), model.plan_)
 
 
 # Several files

@@ -130,17 +130,20 @@ def has_commas(rows: Any, plan: Any) -> bool:
     import pyarrow.compute as pc
 
     from genus.arrays import arrow
-    from genus.table.numerals import COMMA, NUMBERS, reading_of
+    from genus.table.numerals import COMMA, IN, NUMBERS, decimal_of, reading_of, without
     from genus.table.plan import unmarked
 
     for name, values in zip(rows.column_names, rows.columns, strict=True):
         if not arrow.is_text(values.type):
             continue
         texts = unmarked(values)
-        if plan.readings.get(name, ("", ""))[1] == COMMA:
-            fits = pc.match_substring_regex(texts, f"^(?:{NUMBERS[COMMA].pattern})")
+        written = plan.readings.get(name, ("", ""))[1]
+        if decimal_of(written) == COMMA:
+            bare, _, unit = written.partition(IN)
+            texts = without(texts, unit) if unit else texts
+            fits = pc.match_substring_regex(texts, f"^(?:{NUMBERS[bare].pattern})")
             texts = texts.filter(pc.and_(fits, pc.match_substring_regex(texts, "[.,]")))
-        elif reading_of(texts) != COMMA:
+        elif decimal_of(reading_of(texts)) != COMMA:
             continue
         if len(texts):
             return True

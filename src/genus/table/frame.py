@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from genus.arrays import arrow
 from genus.table import calendar
 from genus.table.categories import spelled
+from genus.table.numerals import COMMA, decimal_of
 from genus.table.plan import NOTHING, Column, Plan, as_numbers, shown
 from genus.table.read.sources import TableError
 from genus.text import Texts
@@ -175,6 +176,8 @@ def back(values: list[Any], column: Column) -> Any:
     if column.unit and "string" in column.type:
         show = as_date if column.is_date else as_time
         return pa.array([None if v is None else show(round(v)) for v in values], pa.string())
+    if decimal_of(column.written) == COMMA:  # 52.600 would be read as 52600
+        return pa.array([None if v is None else with_comma(v) for v in values], pa.string())
     numbers = pa.array(values, pa.float64())
     kind = arrow_type(column.type)
     if kind is None:
@@ -202,6 +205,15 @@ def as_date(days: float) -> str:
     moment = np.datetime64("1970-01-01", "us") + np.timedelta64(round(days * 86_400e6), "us")
     text = str(moment)
     return text[:10] if text.endswith("T00:00:00.000000") else text[:19].replace("T", " ")
+
+
+def with_comma(number: float) -> str:
+    """Write a number with a decimal comma, as a column that has such numbers reads it.
+
+    >>> with_comma(52.6)
+    '52,6'
+    """
+    return np.format_float_positional(number, trim="-").replace(".", ",")
 
 
 def as_time(seconds: int) -> str:

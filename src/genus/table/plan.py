@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, time, timedelta
 from functools import cached_property
@@ -25,24 +24,31 @@ from genus.table import calendar
 from genus.table.categories import NUMBER, plain
 from genus.table.numerals import (
     COMMA,
+    DAY_FIRST,
     DURATION,
     FORMS,
-    GLANCE,
     IN,
     ISO,
+    MONTH_FIRST,
     MONTH_YEAR,
     NAMED,
     NOTES,
     NUMBERS,
+    OTHER_LETTER,
     PLAIN,
+    SCALED,
+    SLASHED,
+    SUFFIXES,
+    THOUSANDS,
     TIMES,
     UNITS,
     YEAR_MONTH,
     ZONED,
     all_match,
-    are_readable,
     are_thousands,
     currencies_in,
+    decimal_of,
+    exist,
     matching,
     read,
     read_durations,
@@ -124,7 +130,8 @@ class Column:
     def is_written(self) -> bool:
         """Whether values depend on how they are written, as 2.500, 3.10 and 05/12/2020 may do."""
         if self.kind == "number" or self.part:
-            return self.lenient or self.written not in ("", ISO, TIMES)
+            is_lenient = self.lenient and "string" in self.type
+            return is_lenient or self.written not in ("", ISO, TIMES)
         return bool(self.kind) and "string" in self.type
 
     @property
@@ -155,6 +162,9 @@ class Column:
             )
         clear = {ISO, NAMED, YEAR_MONTH, MONTH_YEAR, TIMES} if self.unit else set()
         written = {self.written, other.written} - {"", *clear}
+        forms = {one.replace(SCALED, "").replace(THOUSANDS, COMMA) for one in written}
+        if len(written) > len(forms) == 1:  # they differ only in what else they accept
+            written = {one for one in written if SCALED in one} or forms
         if len(written) > 1:
             raise ValueError(
                 f"Column {self.name!r} is read with {min(written)} in one model and with "
@@ -305,7 +315,8 @@ def look(
             alone = " Give one name at a time." if "," in name else ""
             hint = labels.meant(name, table.column_names)
             raise TableError(f"There is no column {name!r}.{alone} {hint}The columns are {shown}.")
-    commas = has_commas(table)
+    skipped = {target, *ignored}
+    commas = has_commas(table.select([c for c in table.column_names if c not in skipped]))
     seen = []
     for name in table.column_names:
         if name == target:
@@ -329,9 +340,30 @@ def look(
 
 
 def has_commas(table: Any) -> bool:
-    """Return whether some numbers at the beginning of a table have decimal commas."""
-    first = [c[:GLANCE].drop_null() for c in table.columns if arrow.is_text(c.type)]
-    return any((reading_of(unmarked(texts)) or "").startswith(COMMA) for texts in first)
+    """Return whether a column of a table holds numbers with decimal commas."""
+    import pyarrow.compute as pc
+
+    for column in table.columns:
+        if not arrow.is_text(column.type):
+            continue
+        texts = unmarked(column.drop_null())
+        some = pc.any(pc.match_substring(texts, ",")).as_py()
+        if some and decimal_of(reading_guessed(texts)) == COMMA:
+            return True
+    return False
+
+
+def reading_guessed(strings: Any, commas: bool = False) -> str | None:
+    """Return how to read trimmed strings that are, except for a few, numbers or dates, else None.
+
+    `commas` says whether other columns have decimal commas.
+    """
+    import pyarrow.compute as pc
+
+    reading = reading_of(strings, commas)
+    if reading is None and pc.count_distinct(strings).as_py() >= ENOUGH:
+        reading = reading_of_most(strings, FEW, commas)
+    return reading
 
 
 def bounded(column: Column, values: Any, classes: int, total: int | None) -> Column:
@@ -435,6 +467,8 @@ def looked_at(name: str, values: Any, asked: str | None, commas: bool = False) -
     written = written or ""
     if texts is not None and not (written or lenient) and are_thousands(texts, commas) is None:
         note = "; ".join(filter(None, [note, unclear_dots(name, texts)]))
+    if texts is not None and commas and written == THOUSANDS:
+        warn_of_thousands(name, texts)
     every = as_numbers(values, name, "" if asked else told, written, lenient=lenient)
     unit = UNITS.get(written) or unit_of(type)
     if texts is not None and lenient:
@@ -520,9 +554,7 @@ def kind_and_note(there: Any, commas: bool) -> tuple[str, str]:
         return "", f"holds {type}, which cannot be used"
     distinct = pc.count_distinct(there).as_py()
     rest = unmarked(there)
-    reading = reading_of(rest, commas)
-    if reading is None and pc.count_distinct(rest).as_py() >= ENOUGH:
-        reading = reading_of_most(rest, FEW, commas)
+    reading = reading_guessed(rest, commas)
     if reading is not None:
         read = marks_in(there, MARKS)
         signs = currencies_in(rest) if reading in NUMBERS else []
@@ -541,7 +573,7 @@ def note_on(reading: str) -> str:
     bare, _, unit = reading.partition(IN)
     if not unit:
         return NOTES.get(reading, "")
-    return f"{NOTES[bare]}, in {unit}" if bare == COMMA else f"numbers in {unit}"
+    return f"{NOTES[bare]}, in {unit}" if decimal_of(bare) == COMMA else f"numbers in {unit}"
 
 
 def reading_of_most(strings: Any, few: float, commas: bool = False) -> str | None:
@@ -551,28 +583,31 @@ def reading_of_most(strings: Any, few: float, commas: bool = False) -> str | Non
     among them, but not days that contradict the order of the others.
     """
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    first = are_readable(strings[:GLANCE].to_pylist())
-    if len(strings) == 0 or sum(first) < (1 - 2 * few) * len(first):  # clearly not
+    least = (1 - few) * len(strings)
+    if (pc.sum(pc.match_substring_regex(strings, r"\d")).as_py() or 0) < least:
         return None
+    letters = pc.any(pc.match_substring_regex(strings, OTHER_LETTER)).as_py()
     for form in FORMS:
         found = matching(strings, form)
-        if len(found) < (1 - few) * len(strings):
+        if len(found) < least:
             continue
         reading = reading_of(found, commas)
         if reading is None:
-            is_day = [reading_of(found[i : i + 1]) is not None for i in range(len(found))]
-            found = found.filter(pa.array(is_day))
+            ways = [DAY_FIRST, MONTH_FIRST] if form is SLASHED else [NAMED, ISO, TIMES]
+            found = found.filter(pa.array(np.any([exist(found, way) for way in ways], axis=0)))
             reading = reading_of(found, commas)
-        if reading is not None and len(found) >= (1 - few) * len(strings):
-            return reading
+        if reading is None or len(found) < least:
+            continue
+        return None if letters and SCALED in reading else reading
     return None
 
 
 def unreadable(name: str, values: Any, numbers: Array, held: str) -> str:
     """Warn of texts among what a column holds, which count as missing; return a note.
 
-    The note stays when all rows are forgotten, so it does not contain them.
+    The note stays when all rows are forgotten, so it does not quote the texts.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -602,6 +637,19 @@ def unclear_dots(name: str, texts: Any) -> str:
         f"thousands, write them without: {one.replace('.', '')}."
     )
     return "dots read as decimal points"
+
+
+def warn_of_thousands(name: str, texts: Any) -> None:
+    """Warn if all texts have three digits after a dot, and only other columns decimal commas."""
+    import pyarrow.compute as pc
+
+    if all_match(texts, PLAIN) and pc.all(pc.match_substring(texts, ".")).as_py():
+        one = texts[0].as_py()
+        warn(
+            f"In column {name!r}, the dots in values such as {one} are read as separators of "
+            f"thousands, because another column has decimal commas. If {one} is a decimal, write "
+            f"{one.replace('.', ',')}."
+        )
 
 
 def is_time(type: Any) -> bool:
@@ -691,10 +739,11 @@ def as_numbers(
             held += "" if "string" in learned else f" ({learned})"
             raise TableError(
                 f"Column {name!r} held {held} in the rows that decided how to read it, but now "
-                f"holds text ({shown(wrong)}). Correct it, or fit again and choose a family: "
-                f'with families={{"{name}": "discretised"}} (--family {name}=discretised), text is '
-                f'missing, and with families={{"{name}": "categorical"}} (--family '
-                f"{name}=categorical), all values are categories."
+                f"holds text ({shown(wrong)}). Correct it, or fit again and choose a family. "
+                f'With families={{"{name}": "discretised"}} (--family {name}=discretised), such '
+                f"text counts as a missing value; with "
+                f'families={{"{name}": "categorical"}} (--family {name}=categorical), every value '
+                f"is a category."
                 if learned
                 else f"Column {name!r} holds text ({shown(wrong)}), which is not a number. Choose "
                 "another family for it, such as categorical or text."
@@ -785,7 +834,7 @@ def read_text(strings: Any, written: str) -> tuple[Any, str]:
         return read(strings, ""), written
     if not written:
         found = "" if all_match(there, PLAIN) else reading_of(there)
-        if found is None:
+        if found is None or found.partition(IN)[2] in SUFFIXES:  # 12B may be a house number
             raise ValueError("these are not numbers")
         return read(strings, found), found
     try:
@@ -795,32 +844,13 @@ def read_text(strings: Any, written: str) -> tuple[Any, str]:
 
 
 def read_some(strings: Any, written: str) -> tuple[Any, str]:
-    """Parse trimmed strings like `read_text`; those that cannot be read become NaN.
+    """Parse trimmed strings like `read_text`, but each by itself, and NaN if it cannot be read.
 
-    So do strings of another unit than those `written` in this way, such as dates among numbers.
+    A string becomes NaN also if it is of another unit, such as a date among numbers.
     """
-    import pyarrow as pa
-
-    try:
-        return read_text(strings, written)
-    except ValueError:
-        coded = strings.dictionary_encode()
-    coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
-    values = np.full(len(coded.dictionary) + 1, np.nan)
-
-    def parse(rows: NDArray[np.intp]) -> None:
-        found, how = read_text(coded.dictionary.take(pa.array(rows)), written)
-        if UNITS.get(how, "") == UNITS.get(written, ""):
-            values[rows] = arrow.plain(found, np.nan)
-
-    formed = np.flatnonzero(are_readable(coded.dictionary.to_pylist()))
-    try:
-        parse(formed)
-    except ValueError:  # such as 30 February
-        for one in formed:
-            with suppress(ValueError):
-                parse(np.array([one]))
-    return arrow.numbers(values[arrow.plain(coded.indices, -1)]), written
+    if matches(strings, PLAIN) and not written:
+        return read(strings, ""), written
+    return read_each(strings, written, lenient=True), written
 
 
 def matches(strings: Any, pattern: re.Pattern[str]) -> bool:
