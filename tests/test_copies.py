@@ -303,3 +303,11 @@ def test_rows_of_weight_zero_do_not_decide_how_columns_are_read(how, tmp_path):
     assert_array_equal(every.predict_proba(new), some.predict_proba(new))
     with pytest.raises(ValueError, match="weight above zero in 'w'"):
         fitted(frame.assign(w=0))
+
+
+def test_equal_rows_of_many_classes():
+    """One content, or a few, in thirty classes."""
+    for values in (1, 2):
+        A = pd.DataFrame({"a": np.resize(["x", "y"][:values], 300), "b": "z"})
+        model = TableClassifier().fit(A, np.arange(300) % 30)
+        assert np.isfinite(model.predict_proba(A)).all()

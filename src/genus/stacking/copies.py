@@ -69,7 +69,7 @@ def multiplicity(sample: Sample, numbers: Collection[int] = ()) -> tuple[Array, 
         single |= bag.sizes[first] >= LONG
     by_chance = np.ones(len(first))
     if not single.all() and (len(first) < len(n) or (n > 1).any()):
-        codes = [first_equal(one[first]) for one in columns_of(sample)]
+        codes = distinguishing(sample, first, total)
         by_chance = explained(total, equal_by_chance(codes, total) * EVERY / sample.limit)
         if 2 * max(map(count_distinct, codes)) >= len(first):
             single_row = 1.0 if is_whole(n) else np.quantile(n, 0.05)
@@ -94,14 +94,22 @@ def explained(n: Array, λ: Array) -> Array:
     return 1 + np.minimum(USUAL * λ / unit, np.maximum(n / unit - 1, 0))
 
 
-def equal_by_chance(values: list[NDArray[np.intp]], n: Array) -> Array:
+def distinguishing(sample: Sample, rows: NDArray[np.intp], n: Array) -> NDArray[np.intp]:
+    """Return the columns that distinguish groups best, as positions of first equal values, (J, G).
+
+    Each of the `rows` is the first of a group, which counts n times. Of equal columns one is kept.
+    """
+    columns = [*sample.cells.T, *map(contents, sample.bags)]
+    equal = [float((np.bincount(first_equal(one[rows]), n) ** 2).sum()) for one in columns]
+    best = np.argsort(equal, kind="stable")[:MOST_COLUMNS]
+    return np.unique([first_equal(columns[j][rows]) for j in best], axis=0)
+
+
+def equal_by_chance(codes: NDArray[np.intp], n: Array) -> Array:
     """Return how many other rows chance makes equal to each group, (G,).
 
-    A group counts n times. `values` (G,) of each column are positions of the first equal value.
+    A group counts n times. `codes` (J, G) are its values in each column.
     """
-    equal = np.array([np.bincount(one, n) @ np.bincount(one, n) for one in values])
-    best = np.argsort(equal, kind="stable")[:MOST_COLUMNS]
-    codes = np.unique([values[j] for j in best], axis=0)  # without equal columns
     p = np.array([np.bincount(one, n)[one] for one in codes]) / n.sum()  # (J, G)
     λ = n.sum() * np.prod(p, axis=0)
     for j, (parent, often) in enumerate(strongest_tree(codes, n, p @ n / n.sum())):
@@ -121,6 +129,8 @@ def strongest_tree(codes: NDArray[np.intp], n: Array, q: Array) -> list[tuple[in
     All pairs are equal in column j with probability q_j.
     """
     J, s = codes.shape
+    if J == 1:
+        return [(-1, 1.0)]
     steps = np.arange(1, min(s // 2, -(-COMPARED // s)) + 1)
     equal = np.concatenate([codes == np.roll(codes, i, axis=1) for i in steps], axis=1)
     weight = np.concatenate([n * np.roll(n, i) for i in steps])
@@ -135,11 +145,6 @@ def strongest_tree(codes: NDArray[np.intp], n: Array, q: Array) -> list[tuple[in
         parent[nearer], reach[nearer] = at, gain[nearer, at]
         at = int(np.argmax(np.where(left, reach, -np.inf)))
     return [(p, float(given[j, p])) for j, p in enumerate(parent.tolist())]
-
-
-def columns_of(sample: Sample) -> list[NDArray[Any]]:
-    """Return the columns of a sample, texts as hashes of their tokens."""
-    return [*sample.cells.T, *map(contents, sample.bags)]
 
 
 def count_distinct(values: NDArray[np.intp]) -> int:
